@@ -58,7 +58,10 @@ def partition_seconds(downtime: Downtime) -> str:
 
 
 def of_alike(kind: str, pattern: str, episodes: int, groups: int, cost_ms: int | None) -> str:
-    """A sentence for similar episodes.  ``pattern``: of the groups' names, or the one name."""
+    """A sentence for similar episodes.
+
+    ``pattern`` is the pattern of the groups' names, or the only name.
+    """
     where = f"{counted(groups, 'group')} {pattern}" if groups > 1 else pattern
     text = f"{kind.replace('_', ' ')}: {counted(episodes, 'episode')} in {where}"
     if not cost_ms:

@@ -103,7 +103,9 @@ class _Causes:
         yield from self._of_plans()
 
     def _noticed_ms(self) -> dict[Key, int]:
-        """When the first client learned that the rebalance had begun, per generation."""
+        """The time at which the first client learned that the rebalance had begun, per
+        generation.
+        """
         noticed_ms: dict[Key, int] = {}
         joined = (
             (key, each.known_ms)
@@ -223,8 +225,8 @@ class _Causes:
         each: ClientMembership,
         previous: tuple[Key, ClientMembership] | None,
     ) -> Cause | None:
-        """Why the client joined this generation, or None if others began the rebalance, or if the
-        log begins with this membership.
+        """The reason why the client joined this generation, or None if others began the rebalance,
+        or if the log begins with this membership.
         """
         since_ms = previous[1].joined_ms if previous else 0
         departed = [
@@ -301,7 +303,9 @@ _REJOINS = (
 def _arrival_story(
     each: ClientMembership, previous: ClientMembership | None, departed: Sequence[ClientDeparture]
 ) -> str | None:
-    """How the client became a member, or None if it was one, or if the log does not show it."""
+    """How the client became a member, or None if it already was a member, or if the log does not
+    show it.
+    """
     if departed:
         return START if each.is_started and departed[-1].kind is DepartureKind.LEFT else RETURN
     if previous is None:

@@ -1,4 +1,4 @@
-"""How far each client's clock is ahead, by the generations that two clients have in common."""
+"""The lead of each client's clock, derived from the generations that two clients have in common."""
 
 from __future__ import annotations
 

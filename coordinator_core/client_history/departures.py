@@ -55,7 +55,7 @@ _STREAM_THREAD = "StreamThread"
 
 
 class DepartureKind(Enum):
-    """Why a client stopped being a member, or never became one."""
+    """The reason why a client stopped being a member, or never became a member."""
 
     LEFT = "left"
     SLOW_POLL = "poll timeout"
@@ -159,7 +159,7 @@ class _Client:
             self._known_ms = None
 
     def end(self) -> None:
-        """At the end of the log: a lost session that the client did not regain has expired."""
+        """Handle the end of the log: a lost session that the client did not regain has expired."""
         if self._lost is not None:
             self._depart(DepartureKind.EXPIRED, self._lost)
 

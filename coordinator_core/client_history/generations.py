@@ -60,7 +60,7 @@ class BrokerGeneration(NamedTuple):
 
 @dataclass(kw_only=True)
 class ClientMember:
-    """``assigned``: None if no log has it."""
+    """``assigned``: A field is None if no log has it."""
 
     member_id: str
     process: str
@@ -77,8 +77,8 @@ class ClientMember:
 
 @dataclass(kw_only=True)
 class ClientGeneration:
-    """``member_count``: None unless the leader's log has the assignment of all members.
-    ``joined_ms``: None for a generation that no client with a log joined.  ``gap_before`` has
+    """``member_count``: It is None unless the leader's log has the assignment of all members.
+    ``joined_ms``: It is None for a generation that no client with a log joined.  ``gap_before`` has
     numbers of a classic group that no log has right before this one.  ``open_ms`` says how long
     clients had been trying to join when their logs ended, or None if they joined.
     """
@@ -112,7 +112,7 @@ class Departed(NamedTuple):
 
 
 class GroupHistory(NamedTuple):
-    """What all clients of a group logged, on one clock.
+    """Everything that all clients of a group logged, on one clock.
 
     ``placed`` has memberships by incarnation and generation.  ``broker`` has generations with
     broker evidence.
@@ -152,8 +152,8 @@ def generations_of(history: GroupHistory) -> list[ClientGeneration]:
 
 
 def _have_all_left(generation: ClientGeneration | None) -> bool:
-    """Returns whether the leader's assignment has all members, and each of them logged that it
-    left.
+    """Returns whether the leader's assignment has all members, and each of these members logged
+    that it left.
     """
     if generation is None or generation.member_count is None:
         return False
@@ -320,7 +320,7 @@ def _incarnation_beside(each: ClientMembership, broker: Sequence[BrokerGeneratio
 
 
 def _generation(key: Key, own: Sequence[ClientMembership]) -> ClientGeneration:
-    """Durations are those of one client each, as the clients' clocks may differ."""
+    """Durations are from the clock of one client each, because the clocks of clients may differ."""
     if own[0].is_open:
         return _open_generation(key, own)
     logged = [each for each in own if each.is_join_logged]
@@ -374,7 +374,10 @@ def _open_generation(key: Key, own: Sequence[ClientMembership]) -> ClientGenerat
 
 
 def _joined_ms(logged: Sequence[ClientMembership], own: Sequence[ClientMembership]) -> int:
-    """The time of the join.  For a client that logs after SyncGroup it is an upper bound."""
+    """The time of the join.
+
+    For a client that logs only after SyncGroup, the time is an upper bound.
+    """
     if not logged:
         return min(each.joined_ms for each in own)
     latest_ms = min((each.joined_ms for each in own if not each.is_join_logged), default=None)
@@ -415,7 +418,7 @@ def _by_id(own: Sequence[ClientMembership], plan: Plan) -> dict[str, ClientMembe
     """Memberships by member id.
 
     If a client does not log its member id, its partitions identify it in the leader's plan.
-    Without a plan the key is its client id, its log and the number of its stay in the group.
+    Without a plan, the key is the client's id, its log and the number of its stay in the group.
     """
     by_id = {each.member_id: each for each in reversed(own) if each.member_id is not None}
     for each in own:
@@ -458,7 +461,9 @@ def _process(
 
 
 def name_of(own: Sequence[ClientMembership | ClientDeparture]) -> str | None:
-    """Of one client: the instance id or the client id; a member id begins with one of them."""
+    """The name of one client: the instance id or the client id; a member id begins with one of
+    them.
+    """
     instance_id = next((each.instance_id for each in own if each.instance_id), None)
     client_id = next((each.client_id for each in own if each.client_id), None)
     member_id = next((each.member_id for each in own if each.member_id), None)
@@ -484,7 +489,7 @@ def _prefix(member_id: str) -> str | None:
 
 
 def _compare(generations: Sequence[ClientGeneration]) -> None:
-    """What the generations of an incarnation say of each other.
+    """Compare the generations of an incarnation with each other.
 
     A client of the consumer protocol does not log each epoch, so that it may be absent between two
     generations that it was in.

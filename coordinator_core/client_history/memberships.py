@@ -1,4 +1,4 @@
-"""One client's lines -> the generations that it was in."""
+"""One client's lines -> the generations of which it was a member."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ClientRow(NamedTuple):
 
 @dataclass(kw_only=True)
 class ClientMembership:
-    """One client in one generation; times are of the client's clock.
+    """One client in one generation, with times from the client's clock.
 
     ``is_first`` means that this is the first generation since the client joined.  ``stay`` says
     how often the client has become a member.  If ``is_join_logged`` is false, the client logs only
@@ -193,7 +193,7 @@ class _Client:
     is_started: bool = False
 
     def take_rebalance(self) -> dict[str, Any]:
-        """What the client logged of a rebalance before it joined the generation."""
+        """Take what the client logged about a rebalance before it joined the generation."""
         taken = {
             "known_ms": self.known_ms,
             "rejoin_reason": self.rejoin_reason,
@@ -492,7 +492,9 @@ def _listed(client: _Client, line: ClientRow) -> None:
 
 
 def _added(client: _Client, line: ClientRow) -> None:
-    """What is new; of eager clients the whole assignment, as they have revoked the old one."""
+    """The partitions that are new; for an eager client the whole assignment, because it has revoked
+    its previous partitions.
+    """
     if client.owned is not None and line.partitions is not None:
         client.owned |= line.partitions
     current = client.current

@@ -5,9 +5,9 @@ partition of the internal topic `__consumer_offsets` (by the hash of the group i
 that leads this partition is the group's coordinator.  The log of the partition is the coordinator's
 only durable state: it appends the group's members with their assignments, and committed offsets,
 and answers a request that depends on such a record only once the append has succeeded.  When
-another broker takes over the partition, it loads the log and continues; state that no record
-holds is lost, and clients have to join or send requests again.  A compacted log is enough: the last
-record per key counts, and a record without a value (a tombstone) removes its key.
+another broker takes over the partition, it loads the log and continues.  State that no record holds
+is lost, so clients have to join or send requests again.  A compacted log is enough: the last record
+per key counts, and a record without a value (a tombstone) removes its key.
 
 ``Coordinator`` is such a coordinator without I/O.  It takes requests, the outcomes of its appends,
 and time; it returns effects (answers, appends, events) for the caller to perform in their order.
@@ -21,13 +21,13 @@ share     KIP-932: several members take records of the same partition
 streams   KIP-1071: the coordinator assigns the tasks of a Kafka Streams application
 
 Consumer, share and streams groups are modern groups (Kafka's word for groups with epochs).  Each
-type has a package with its theory.  modern/ has what modern groups have in common.  A ``GroupType``
-(group_type.py in each package, registered in group_types) says what the type has, and other code
-asks it instead of comparing names.
+type has a package that explains its theory. modern/ has what modern groups have in common.  A
+``GroupType`` (group_type.py in each package, registered in group_types) says what the type has, and
+other code asks it instead of comparing names.
 
 Example: a failover
 -------------------
-Consumer a joins a classic group and receives its assignment.  ``play`` stands for the caller: it
+Consumer a joins a classic group and receives its assignment.  ``play`` acts as the caller: it
 advances the time, passes the request on, writes appends to ``log`` and reports their success, and
 returns the answers.
 
@@ -42,7 +42,7 @@ returns the answers.
 (1, 'NONE', 2)
 
 The log has two records: the empty group, and generation 1 with its member and assignment.  Another
-broker loads them.  It knows the member, and gives it a new session of 45 s:
+broker loads them.  The coordinator knows the member, and gives it a new session of 45 s:
 
 >>> new = Coordinator(CoordinatorConfig(), ERAS["4.4"], lambda group, client: "b-1")
 >>> answers(new.load(log, now_ms=9_000))
@@ -62,8 +62,8 @@ writes the next generation without members:
 Eras
 ----
 Brokers of different versions answer differently.  An era is a range of versions that answer alike,
-such as 0.9 (also 0.10.0) or 3.9 (3.5 to 3.9, the last Scala coordinator).  Eras from 4.0 on are
-those of the Java coordinator.  What the versions added:
+such as 0.9 (also 0.10.0) or 3.9 (3.5 to 3.9, the last Scala coordinator).  Eras from 4.0 on
+describe the Java coordinator.  These versions added the following:
 
     0.11   the initial delay of a rebalance (KIP-134)
     2.2    member ids that the coordinator requires before the join (KIP-394), group.max.size
@@ -83,8 +83,8 @@ The course of a request
 -----------------------
 A turn is the handling of one request, timer or finished append.  ``Coordinator`` finds the handler
 by the request's type and the group that is there.  The handler gets the ``Turn``, whose parts do
-the work: the registry of groups, the log, the effects.  What a client may receive is a value
-(``Errors``); an exception is UnexpectedState, where Kafka's own coordinator throws, or a bug.
+the work: the registry of groups, the log, the effects.  A response to a client is a value
+(``Errors``).  An exception is UnexpectedState, where Kafka's own coordinator throws, or a bug.
 
 Where each part is
 ------------------

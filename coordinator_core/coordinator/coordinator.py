@@ -4,8 +4,8 @@
     effects = coordinator.handle(request, now_ms)
 
 Perform effects in order.  Report the outcome of an ``Append`` through ``appended``, at once or
-later (its answers wait), and perform the effects that ``appended`` returns before those that follow
-the Append.  Before a request, fire the timers due by its time: ``advance``.
+later (its answers wait).  Perform the effects that ``appended`` returns before the effects that
+follow the Append.  Before a request, fire the timers that are due by its time: ``advance``.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Coordinator:
         return effects
 
     def _handle(self, request: Request) -> None:
-        """Pass the request to its handler, by its type or by that of the present group."""
+        """Pass the request to its handler, by its type or by the type of the present group."""
         turn, kind = self._turn, type(request)
         handle = CLASSIC_HANDLERS.get(kind)
         if handle is None:
@@ -218,8 +218,8 @@ class Coordinator:
     ) -> None:
         """Renew the sessions of a Stable group as if heartbeats arrived up to these times.
 
-        ``heartbeats_ms`` is the time of the last heartbeat by member id, maybe in the future.  For
-        a caller that skips heartbeats while nothing else happens to the group.
+        ``heartbeats_ms`` is the time of the last heartbeat by member id, maybe in the future.  This
+        is for a caller that skips heartbeats while nothing else happens to the group.
         """
         self._turn.begin(now_ms)
         group = self._turn.groups.classic[group_id]
@@ -240,7 +240,7 @@ class Coordinator:
     def end_session_at(self, group_id: str, member_id: str, at_ms: int) -> None:
         """Move the end of a member's session, in a consumer, share or streams group.
 
-        For a caller that skips heartbeats.
+        This is for a caller that skips heartbeats.
         """
         self._turn.modern_timers.move((SESSION, group_id, member_id), at_ms)
 
@@ -249,5 +249,5 @@ class Coordinator:
         return self._turn.timers.join_waits(group_id)
 
     def next_deadline_ms(self) -> int | None:
-        """When the earliest timer is due, or None without timers."""
+        """The time at which the earliest timer is due, or None without timers."""
         return self._turn.wheel.next_deadline_ms()

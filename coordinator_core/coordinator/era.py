@@ -1,6 +1,6 @@
 """An era of Kafka's coordinator as data: its versions, its grid, and what differs beyond the grid.
 
-Functions among the fields are chosen per era where several eras need different code.
+Functions are chosen per era, as fields, if several eras need different code.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CoordinatorConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModernRules:
-    """What differs between eras in consumer, share and streams groups.
+    """Differences between eras in consumer, share and streams groups.
 
     ``group_types`` are the types beside classic groups, by name.  ``first_epoch`` is the epoch of a
     consumer or share group without records.

@@ -1,4 +1,4 @@
-"""What records and log lines show of the version of the brokers that wrote them."""
+"""What records and log lines show about the version of the brokers that wrote them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class BrokerVersion(NamedTuple):
 class EraEvidence:
     """Evidence of one group, or of several groups on brokers of one version.
 
-    ``group_versions`` are value versions of records of classic groups; ``offset_versions`` are
-    those of offset commits.  ``reasons`` are logged reasons of rebalances.  ``has_generation_0``
-    means that there is a record of a classic group in generation 0.  ``versions`` are those of the
-    brokers, as logs show them. ``of_brokers`` are versions of brokers that were restarted, by
-    broker and time.
+    ``group_versions`` are value versions of records of classic groups; ``offset_versions`` are the
+    versions of offset commits.  ``reasons`` are logged reasons of rebalances.  ``has_generation_0``
+    means that there is a record of a classic group in generation 0.  ``versions`` are the versions
+    of the brokers, as logs show them. ``of_brokers`` are versions of brokers that were restarted,
+    by broker and time.
 
     The other fields say whether the evidence has records of modern groups, the topics of a consumer
     group as a record, a target assignment with its time, an assignment with the epoch of each

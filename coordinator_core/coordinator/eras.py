@@ -688,8 +688,8 @@ def era_of_version(version: str) -> EraOf[Turn]:
 def era_of_evidence(evidence: EraEvidence) -> InferredEra:
     """The newest era that the evidence shows, and the reason.
 
-    If this era has none of the brokers' versions: the next newer era that has one of these
-    versions, else the next older era that has one.
+    If this era has none of the brokers' versions, the next newer era that has one of these versions
+    is used, else the next older era that has one.
     """
     shown = next(
         InferredEra(era.name, sign.why)

@@ -33,7 +33,9 @@ class CleanUp(Timer):
         self.turn.wheel.add(self, self.turn.wheel.now_ms + self.interval_ms)
 
     def loaded(self) -> None:
-        """Restart the interval; up to 3.9 it is that of the broker, not of what is loaded."""
+        """Restart the interval; up to 3.9 it is an interval of the broker, independent of what is
+        loaded.
+        """
         if self.turn.era.answers_after_append:
             self.turn.wheel.cancel(self)
             self.set()
@@ -44,7 +46,9 @@ class CleanUp(Timer):
 
 
 def clean_up_groups(turn: Turn) -> None:
-    """Up to 3.9: one append per group; a failed append of tombstones has no consequence."""
+    """Up to 3.9, there is one append per group, and a failed append of tombstones has no
+    consequence.
+    """
     for group in turn.groups.all_classic():
         tombstones = _tombstones(group, _remove_expired(turn, group))
         has_offsets = group.offsets or group.offsets.pending

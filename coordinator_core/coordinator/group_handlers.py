@@ -19,10 +19,9 @@ class GroupHandlers(Generic[T]):
     """The handlers of one group type.
 
     ``requests`` are handlers by request, of requests of this type alone; ``shared_requests`` are
-    those of requests that classic groups have, too.  ``replays`` say how a record changes its
-    group, by record type.  ``start_timers`` starts the timers of a loaded group.  ``tombstones``
-    returns the tombstones of all records of an empty group.  ``forget_topics`` handles deleted
-    topics, by id.
+    requests that classic groups have, too.  ``replays`` say how a record changes its group, by
+    record type.  ``start_timers`` starts the timers of a loaded group.  ``tombstones`` returns the
+    tombstones of all records of an empty group.  ``forget_topics`` handles deleted topics, by id.
     """
 
     group_type: GroupType

@@ -192,7 +192,7 @@ class GroupRegistry:
                 group.forget_reverted()
 
     def _settle_unwritten(self, shard: Shard, number: int, error: Errors) -> None:
-        """A success settles all groups created before it; a failure removes the latest ones."""
+        """A success settles all groups created before it; a failure removes the latest of them."""
         if error is not Errors.NONE:
             shard.failures += 1
         for group_id, before in list(shard.unwritten.items()):

@@ -11,7 +11,7 @@ from coordinator_core.protocol.messages import Request, Response
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupType:
-    """A type of group; ``name`` as ListGroups has it.
+    """A type of group; ``name`` is the name that ListGroups returns.
 
     ``refusal`` makes the answer to a heartbeat from an error.  ``record_prefix`` is the prefix of
     the names of the type's records (GroupMetadata, ...).  ``stable_state`` and ``unrevoked_state``

@@ -23,7 +23,7 @@ class KeyedTimer(Timer):
 
 
 class KeyedTimers:
-    """At most one timer per key, on a wheel shared with others."""
+    """At most one timer per key, on a wheel that several users share."""
 
     __slots__ = ("_timers", "_wheel")
 
@@ -52,7 +52,10 @@ class KeyedTimers:
         self._wheel.add(timer, self._wheel.now_ms + delay_ms)
 
     def renew(self, key: Hashable, delay_ms: int) -> bool:
-        """Set the key's present timer for ``delay_ms`` from now; False if the key has none."""
+        """Set the key's present timer for ``delay_ms`` from now.
+
+        Returns False if the key has no timer.
+        """
         timer = self._timers.get(key)
         if timer is None:
             return False

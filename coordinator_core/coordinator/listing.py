@@ -9,7 +9,7 @@ from coordinator_core.protocol.messages import ListGroups, ListResponse
 
 
 def handle_list(turn: Turn, request: ListGroups) -> None:
-    """All groups in the order of their ids; Kafka's own order is that of a hash map."""
+    """All groups in the order of their ids; Kafka's own order is the order of a hash map."""
     states = {state.lower() for state in request.states}
     listed = sorted([_row(turn, group) for group in turn.groups.seen()])
     rows = [row for row in listed if not states or row[2].lower() in states]

@@ -44,7 +44,9 @@ def store_then_answer(turn: Turn, group: ClassicGroup | ModernGroup, request: Of
 
 
 def store_and_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> None:
-    """Up to 3.9: records in the order of a hash map; offsets are pending until in the log."""
+    """Up to 3.9, records are in the order of a hash map, and offsets are pending until they are in
+    the log.
+    """
     too_large, offsets = _split(turn, request)
     if not offsets:
         turn.log.answer(request, answer_of(request, too_large, Errors.NONE))
@@ -73,14 +75,19 @@ def store_and_answer(turn: Turn, group: ClassicGroup, request: OffsetCommit) -> 
 def answer_of(
     request: OffsetCommit, errors: Mapping[TopicPartition, Errors], otherwise: Errors
 ) -> CommitResponse:
-    """The answer with an error per partition; ``otherwise`` for those not in ``errors``."""
+    """The answer with an error per partition.
+
+    Partitions that are not in ``errors`` get ``otherwise``.
+    """
     return CommitResponse(
         tuple([(t, p, errors.get((t, p), otherwise)) for t, p, _, _ in request.offsets])
     )
 
 
 def _split(turn: Turn, request: OffsetCommit) -> tuple[dict[TopicPartition, Errors], _Offsets]:
-    """Errors of the partitions whose metadata is too long, and the other partitions' offsets."""
+    """Errors of the partitions whose metadata are too long, and the offsets of all other
+    partitions.
+    """
     limit = turn.config.offset_metadata_max_bytes
     too_large: dict[TopicPartition, Errors] = {}
     offsets: _Offsets = []

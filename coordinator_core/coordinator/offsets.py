@@ -64,10 +64,10 @@ class ScalaPartitions:
         self._partitions.pop(partition, None)
 
     def revert_commit(self, partitions: list[TopicPartition], snapshot: int) -> None:
-        """No effect: up to 3.9 a commit is applied once it is in the log."""
+        """This has no effect: up to 3.9 a commit is applied once it is in the log."""
 
     def revert_removal(self, partitions: list[TopicPartition], snapshot: int) -> None:
-        """No effect: up to 3.9 a removal is never reverted."""
+        """This has no effect: up to 3.9 a removal is never reverted."""
 
     def in_order(self) -> list[TopicPartition]:
         return scala_213_order_of_offsets(list(self._partitions))
@@ -107,7 +107,7 @@ class Scala212Partitions(ScalaPartitions):
 
 
 class Scala212PartitionsBefore011(Scala212Partitions):
-    """Before 0.11 there was no map step: offsets had no position in the log."""
+    """Before 0.11 the map step was missing: offsets had no position in the log."""
 
     __slots__ = ()
 
@@ -176,7 +176,7 @@ def _by_topic(partitions: list[TopicPartition]) -> dict[str, list[int]]:
 
 
 class OffsetStore:
-    """Committed offsets by partition; ``pending`` ones are not in the log yet."""
+    """Committed offsets by partition; ``pending`` offsets are not in the log yet."""
 
     __slots__ = ("_committed", "_order", "pending")
 

@@ -33,7 +33,7 @@ class Timer:
 
 
 class TimingWheel:
-    """Timers by deadline; those with the same deadline in the order in which they were set."""
+    """Timers by deadline; timers with the same deadline are in the order in which they were set."""
 
     __slots__ = ("_buckets", "_count", "_mixed", "_starts", "now_ms")
 

@@ -1,7 +1,7 @@
-"""What handlers, reactions and timers work with.
+"""The object with which handlers, reactions and timers work.
 
 A turn is the handling of one request, timer or finished append.  One ``Turn`` object serves a
-coordinator for all its turns; ``begin`` opens the next one.  Its parts have the work:
+coordinator for all its turns; ``begin`` opens the next one.  Its parts do the work:
 
 groups   ``GroupRegistry``: the groups of all types
 log      ``Log``: the shards, appends in flight, and answers that wait for them

@@ -1,7 +1,7 @@
 """Values as the Java coordinator prints them in its lines of consumer, share and streams groups.
 
-Each function of UNNAMED returns the values of a line that the readers of lines leave aside, in the
-order in which the line has them.
+Each function of UNNAMED returns, in the order of the line, the values of a line that its readers
+ignore.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A diagram shows what members send, what the coordinator answers and writes, and notes over the
 coordinator: its state, why a rebalance starts, which members the delayed join waits for, and which
-request or timer completes it.  It is made in three steps:
+request or timer completes it.  A diagram is made in three steps:
 
     recording = record_scenario(scenario, ERAS["2.0"], derived_ids())
     diagram = draw(recording)

@@ -2,7 +2,7 @@
 
 A script names the consumers, their libraries and settings, and events such as a crash.  Between
 consumers and the broker is a network with one delay; the broker reads the next request of a
-connection once it has answered the previous one.
+connection only after it has answered the previous request.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def record_consumers(script: Line, era: Era, member_ids: MemberIds) -> Recording
 
 
 class _Connection:
-    """Requests that the broker has not read yet, and the id of the one that it handles."""
+    """Requests that the broker has not read yet, and the id of the request that it handles."""
 
     def __init__(self) -> None:
         self.unread: deque[GroupRequest] = deque()

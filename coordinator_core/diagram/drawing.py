@@ -195,7 +195,7 @@ class _Drawing:
 
 
 def _merged(rows: list[Row]) -> list[Row]:
-    """Put records of one kind that are written one after the other into one row."""
+    """Combine consecutive records of one kind into one row."""
     merged: list[Row] = []
     for row in rows:
         last = merged[-1] if merged else None
@@ -261,7 +261,9 @@ def _runs(rows: list[Row]) -> Iterator[Row]:
 
 
 def _as_rows(arrows: list[Arrow], following: Row | None) -> list[Arrow]:
-    """One row for all, but two if the last heartbeat is the cause of the record that follows."""
+    """One row for all arrows, but two rows if the last heartbeat is the cause of the record that
+    follows.
+    """
     last = arrows[-1]
     if len(arrows) > 1 and isinstance(following, Arrow) and following.target == LOG:
         cause = [last] if following.at_ms == last.at_ms else []
@@ -287,5 +289,5 @@ def _with_pauses(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _has_epochs(state: Mapping[str, Any]) -> bool:
-    """Returns whether the state is that of a consumer, share or streams group."""
+    """Returns whether the state belongs to a consumer, share or streams group."""
     return GROUP_TYPES[state.get("type", CLASSIC.name)].has_epochs

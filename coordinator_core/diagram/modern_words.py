@@ -39,7 +39,7 @@ _STATUS = (
 
 
 class Epochs:
-    """What references in steps stand for: "@id" and "last", in epochs and owned partitions."""
+    """The values of references in steps: "@id" and "last", in epochs and owned partitions."""
 
     def __init__(self) -> None:
         self._answers: dict[str, Line] = {}  # "@step"
@@ -70,7 +70,7 @@ class Epochs:
 
 
 def heartbeat(step: Step, epochs: Epochs, names: Names) -> list[str]:
-    """What a heartbeat says: epoch, what it changes, what the member owns."""
+    """The content of a heartbeat: epoch, changes, and what the member owns."""
     member, epoch = step["member"], epochs.epoch(step)
     owned = None if epoch == 0 else epochs.owned(step)
     topology = step.get("topology")

@@ -71,7 +71,9 @@ class _Wait(NamedTuple):
 
 
 class JoinWatch:
-    """Reports delayed joins of a coordinator: new ones, and those with fewer members missing."""
+    """Reports delayed joins of a coordinator: new joins, and joins with fewer missing members than
+    before.
+    """
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
@@ -136,7 +138,7 @@ class _Recorder:
 
     @contextmanager
     def performing(self, at_ms: int) -> Iterator[None]:
-        """Effects may have further ones."""
+        """Effects may cause further effects."""
         if self._step is None and not self._depth:
             self.entries.append(TimerFired(at_ms))
         self._depth += 1

@@ -11,16 +11,16 @@ rebalances shows a restart that caused no rebalance, as static members do.  Four
       -> drafts: each change is taken by the first rule that fits (the table RULES)
       -> episodes: each rebalance goes to the draft of its trigger
 
-Activities.  What happened within an activity is inferred from it alone, so that recomputing some
-dates gives the same episodes: an activity also ends at midnight UTC if it began an hour or more
-before.
+Activities.  Everything in an activity is inferred from the activity alone, so that recomputing some
+dates gives the same episodes.  For this reason an activity also ends at midnight UTC if it began an
+hour or more before.
 
 Changes.  An arrival under the same instance id, else client id and host, ends the departure before
 it.  The evidence rarely shows why a session expired: the process was killed, was frozen, or was cut
-off.  The process was killed if its next process joined before the session expired.  It was frozen
-if it came back with its old state, and killed if it came back without the state that it would have
-kept; the subscriptions of Java's cooperative-sticky assignor show that.  Otherwise all that is
-known is that the session expired.
+off.  The process was killed if its next process joined before the session expired.  The process was
+frozen if it came back with its old state, and killed if it came back without the state that it
+would have kept.  The subscriptions of Java's cooperative-sticky assignor show which is the case.
+Otherwise all that is known is that the session expired.
 
 - evidence:        the inputs
 - activities:      `activities`

@@ -1,4 +1,4 @@
-"""Cuts a group's history where nothing happened for a while."""
+"""Divides a group's history at pauses between its events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Event(NamedTuple):
 
 
 def activities(rebalances: Iterable[Rebalance], causes: Iterable[Cause]) -> Iterator[Activity]:
-    """In order of time.  A cause without a time gets the time of its rebalance."""
+    """Activities are in order of time.  A cause without a time gets the time of its rebalance."""
     rebalances = list(rebalances)
     events = sorted(_events(rebalances, causes), key=lambda each: (each.from_ms, each.order))
     begun: list[_Event] = []
@@ -64,8 +64,8 @@ def _events(rebalances: Sequence[Rebalance], causes: Iterable[Cause]) -> Iterato
 def _activity(events: Sequence[_Event]) -> Activity:
     """Causes of a rebalance may be logged before it: the rebalances are in order of generations.
 
-    A member without a record is assumed to have the session timeout of the others, and to be the
-    process that has its client id, if records show only one.
+    A member without a record is assumed to have the session timeout of the other members, and to be
+    the process with its client id, if records show only one such process.
     """
     items = [each.item for each in events]
     rebalances = sorted((i for i in items if isinstance(i, Rebalance)), key=lambda each: each.id)

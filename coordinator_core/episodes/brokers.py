@@ -1,10 +1,10 @@
 """Episodes of a cluster's brokers: upgrades, rolling restarts, crashes, and their cost to groups.
 
 A broker that shuts down resigns as coordinator, and other brokers load its groups; after its start,
-an election of preferred leaders moves the groups back.  So a group's coordinator moves several
-times while brokers are restarted one after another, although no process of the group does anything.
-A stable group goes on without a rebalance; a rebalance in progress waits, and clients whose
-heartbeats are not answered in time lose their session.
+an election of preferred leaders moves the groups back.  Therefore a group's coordinator moves
+several times while brokers are restarted one after another, although no process of the group takes
+any action.  A stable group goes on without a rebalance; a rebalance in progress waits, and clients
+whose heartbeats are not answered in time lose their session.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class BrokerEpisodeKind(StrEnum):
 class BrokerLife(NamedTuple):
     """A broker's log between two starts of its coordinator; times in ms since the epoch.
 
-    ``started_ms``: None if the log begins later.  ``stopped_ms`` is the line about its shutdown, or
-    None without one.  ``last_ms`` is the time of its last line about groups or partitions.
-    ``wordings`` are the versions that the log's lines allow.  ``named`` has the versions that
-    start-up lines of the log name; several if the log has several starts.
+    ``started_ms``: ``began_ms`` is None if the log begins later.  ``stopped_ms`` is the line about
+    its shutdown, or None without one.  ``last_ms`` is the time of its last line about groups or
+    partitions.  ``wordings`` are the versions that the log's lines allow.  ``named`` has the
+    versions that start-up lines of the log name; several if the log has several starts.
     """
 
     broker_id: int
@@ -63,9 +63,10 @@ class BrokerLife(NamedTuple):
 class BrokerRestart(NamedTuple):
     """A broker's stop and its next start.
 
-    ``stopped_ms`` is that of a killed broker, the last record before the outage.  ``started_ms``:
-    None if the broker did not start again in the evidence.  ``killed``: None if neither a line
-    about its shutdown nor an outage shows how it stopped.  Versions: None if unknown.
+    ``stopped_ms`` of a killed broker is the time of the last record before the outage.
+    ``started_ms``: It is None if the broker did not start again in the evidence.  ``killed``: It is
+    None if neither a line about its shutdown nor an outage shows how it stopped.  Versions: None if
+    unknown.
     """
 
     broker_id: int
@@ -79,7 +80,9 @@ class BrokerRestart(NamedTuple):
 
     @property
     def back_ms(self) -> int:
-        """When the broker started again; when it stopped if it did not start."""
+        """The time at which the broker started again, or at which it stopped if it did not
+        start.
+        """
         return self.stopped_ms if self.started_ms is None else self.started_ms
 
     @property
@@ -209,7 +212,9 @@ def _stop(
     outages: Sequence[tuple[int, int]],
     left: Sequence[GroupMove],
 ) -> tuple[int, bool | None]:
-    """When the broker stopped, and whether it was killed; None: no evidence of how it stopped."""
+    """The time at which the broker stopped, and whether it was killed; None means that no evidence
+    shows how it stopped.
+    """
     if life.stopped_ms is not None:
         return life.stopped_ms, False
     for since_ms, loaded_ms in outages:
@@ -220,8 +225,9 @@ def _stop(
 
 
 def _versions(lives: Sequence[BrokerLife]) -> list[str | None]:
-    """Per life of the broker: the logged version that its wordings allow, else all versions of its
-    wordings."""
+    """The logged version that the wordings of each life allow, else all versions of its
+    wordings.
+    """
     allowed = [_allowed(each) for each in lives]
     named = sorted({name for each in lives for name in each.named}, key=ranges_of)
     rising = _rising(named, allowed)
@@ -235,7 +241,9 @@ def _versions(lives: Sequence[BrokerLife]) -> list[str | None]:
 
 
 def _rising(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Per life: its possible logged versions, if versions never fall and each has a life."""
+    """The possible logged versions of each life, if versions never fall and each version has a
+    life.
+    """
     up = _reached(named, allowed)
     down = _reached(named[::-1], allowed[::-1])[::-1]
     return [
@@ -245,8 +253,8 @@ def _rising(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[list
 
 
 def _reached(named: Sequence[str], allowed: Sequence[Sequence[str]]) -> list[set[str]]:
-    """Per life: its possible versions, if the first life has the first version, and each other life
-    has the version of the previous life or the next version.
+    """The possible versions of each life, if the first life has the first version, and each other
+    life has the version of the previous life or the next version.
     """
     reached: list[set[str]] = []
     may_be = set(named[:1])
@@ -298,7 +306,8 @@ def costs(
     moves: Iterable[GroupMove],
     disruptions: Iterable[Disruption],
 ) -> list[list[GroupCost]]:
-    """Per episode, the costs of groups whose coordinator moved or failed; the highest first.
+    """The costs of groups whose coordinator moved or failed, per episode; the highest cost comes
+    first.
 
     A disruption counts in the first episode that it belongs to.
     """
@@ -322,7 +331,7 @@ def costs(
 
 
 def _windows(episodes: Sequence[BrokerEpisode]) -> list[range]:
-    """Per episode, the times of its moves, until the moves of the next episode begin."""
+    """The times of the moves of each episode, until the moves of the next episode begin."""
     begins = [each.from_ms - RESIGN_MS for each in episodes]
     ends = [each.to_ms + ELECTION_MS for each in episodes]
     next_begins = [*begins[1:], *ends[-1:]]
@@ -368,7 +377,7 @@ _WORDS = {
 
 
 def summary(episode: BrokerEpisode, of_groups: Sequence[GroupCost]) -> str:
-    """What happened to the brokers, and what it cost the groups."""
+    """What happened to the brokers, and its cost for the groups."""
     return f"{_happened(episode)}: {_costs_of(of_groups)}"
 
 

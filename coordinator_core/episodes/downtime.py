@@ -1,4 +1,4 @@
-"""Which episode ended each partition's time without an owner."""
+"""Finds the episode that ended each partition's time without an owner."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SLACK_MS = 5_000
 class Gap(NamedTuple):
     """Times without an owner that ended together; ``to_ms`` and ``generation`` None: still open.
 
-    ``generation`` is the one that assigned the partitions; the current one if a static member
-    returned.
+    ``generation`` is the generation that assigned the partitions, or the current generation if a
+    static member returned.
     """
 
     incarnation: int
@@ -45,7 +45,9 @@ def downtimes(episodes: Sequence[Episode], gaps: Iterable[Gap]) -> list[Downtime
 
 
 def _episode_of(gap: Gap, episodes: Sequence[Episode], owners: dict[tuple[int, int], int]) -> int:
-    """By the generation that ended the gap, unless it is older; else the nearest in time."""
+    """The episode by the generation that ended the gap, unless the generation is older; else the
+    nearest episode in time.
+    """
     place = owners.get((gap.incarnation, gap.generation or 0))
     if place is not None and gap.to_ms is not None:
         made = next(r for r in episodes[place].rebalances if r.generation == gap.generation)

@@ -1,4 +1,4 @@
-"""What rules make of a group's changes of processes: drafts of episodes."""
+"""Drafts of episodes, which rules make of a group's changes of processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class EpisodeDraft:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a rule looks at: the changes that no rule before it took.
+    """The input of a rule: the changes that no earlier rule took.
 
     ``activity`` has all its rebalances and causes; ``history`` has its and earlier rebalances, by
     id.

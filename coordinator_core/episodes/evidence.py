@@ -1,4 +1,4 @@
-"""What an inference of episodes reads: the rebalances of a group and their causes."""
+"""Input of the inference of episodes: the rebalances of a group and their causes."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Cause(NamedTuple):
 
     ``at_ms`` None: the time is not logged.  ``process`` is as in generation_members, or None for a
     member without a record.  ``kept_state`` says whether a member that joins was a member before,
-    by its subscription, or None if the subscription does not show it.  ``settings`` are those of a
-    static member that takes the place of its previous process: the settings that changed.
-    ``group_type`` is that of the generation, see Rebalance.
+    by its subscription, or None if the subscription does not show it.  ``settings`` has the changed
+    settings of a static member that takes the place of its previous process.  ``group_type`` is the
+    type of the generation, see Rebalance.
     """
 
     incarnation: int
@@ -141,7 +141,7 @@ class Cause(NamedTuple):
 
     @property
     def client_details(self) -> list[str]:
-        """What the client's log shows beside the reason, such as for how long it was slow."""
+        """Details in the client's log beside the reason, such as how long the client was slow."""
         return (self.client_reason or "").split("; ")[1:] if self.is_logged_by_client else []
 
     @property

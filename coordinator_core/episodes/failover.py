@@ -1,7 +1,7 @@
-"""What a failover of the coordinator does to a group.
+"""The effect of a coordinator failover on a group.
 
-A new coordinator loads the group's last record, and gives each member its session timeout from
-then on.  A stable group goes on without a rebalance.  Without that record, or if a member does not
+A new coordinator loads the group's last record, and from then on each member has its full session
+timeout.  A stable group goes on without a rebalance.  Without that record, or if a member does not
 find the new coordinator in time, its members join again.
 """
 

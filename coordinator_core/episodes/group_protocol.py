@@ -34,7 +34,7 @@ class Conversion(NamedTuple):
 def conversions(
     rebalances: Iterable[Rebalance], history: Mapping[tuple[int, int], Rebalance]
 ) -> Iterator[Conversion]:
-    """Those of groups with members; an empty group that changes its type is started again."""
+    """Conversions of groups with members; an empty group that changes its type is started again."""
     if len({each.group_type for each in history.values()}) < 2:
         return
     in_order = sorted(history)

@@ -56,8 +56,8 @@ def cut_at_gaps(
     when: Callable[[T], int],
     until: Callable[[T], int] | None = None,
 ) -> Iterator[list[T]]:
-    """Items in order of ``when``, cut where the next item is more than ``gap_ms`` after ``until``
-    of the last item.
+    """Items in order of ``when``, divided where the next item is more than ``gap_ms`` after
+    ``until`` of the last item.
     """
     series: list[T] = []
     for each in items:

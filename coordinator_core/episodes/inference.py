@@ -1,4 +1,4 @@
-"""From a group's rebalances and their causes to its episodes."""
+"""Infers the episodes of a group from its rebalances and their causes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class Episode:
 
     @cached_property
     def from_ms(self) -> int:
-        """Before the first event, if a process did not work for a while before it was removed."""
+        """This is before the first event if a process did not work for some time before it was
+        removed.
+        """
         return min([self.event_ms, *(each.since_ms for each in self.changes)])
 
     @property
@@ -78,7 +80,7 @@ class Episode:
 
     @cached_property
     def processes(self) -> list[str]:
-        """Names of the processes, with the host only where several hosts have the name."""
+        """Names of the processes, with the host only if several hosts have the name."""
         return sorted({each.process for each in self.changes})
 
     @property
@@ -106,7 +108,7 @@ class Episode:
 
     @cached_property
     def generation_span(self) -> tuple[int, int]:
-        """The first and last generation; without rebalances, the current ones."""
+        """The first and last generation; without rebalances, the current generation for both."""
         numbers = self.generations or [each.generation for each in self.causes]
         return min(numbers), max(numbers)
 
@@ -144,7 +146,7 @@ class Episode:
 
     @property
     def evidence(self) -> str:
-        """What shows the causes; without causes, what shows the rebalances."""
+        """The evidence for the causes; without causes, the evidence for the rebalances."""
         recorded = any(each.is_recorded for each in self.rebalances)
         words = {word for each in self.causes for word in each.evidence.split("+")}
         shown = words or {"records" if recorded else "log"}
@@ -174,8 +176,8 @@ def _sum(values: Iterable[int | None]) -> int | None:
 def infer_episodes(
     rebalances: Iterable[Rebalance], causes: Iterable[Cause], loads: Iterable[int] = ()
 ) -> list[Episode]:
-    """In order of time.  Each rebalance is in exactly one episode.  ``loads`` are times in ms at
-    which a broker had loaded the group as its coordinator.
+    """Episodes are in order of time.  Each rebalance is in exactly one episode.  ``loads`` are
+    times in ms at which a broker had loaded the group as its coordinator.
     """
     rebalances, loads = list(rebalances), sorted(loads)
     history = {each.id: each for each in rebalances}

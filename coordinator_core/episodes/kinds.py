@@ -91,8 +91,8 @@ def _emptied(scene: Scene) -> Iterator[EpisodeDraft]:
 
 
 def _emptied_after(rebalance: Rebalance, own: Sequence[ProcessChange]) -> Rebalance | None:
-    """The generation as an empty one, if all its members left and no generation was made of that:
-    static members that closed, and before Kafka 4.4 the last members of a consumer group.
+    """The generation as an empty generation if all its members left and no later generation shows
+    this: static members that closed, and before Kafka 4.4 the last members of a consumer group.
 
     ``own`` has changes whose departures formed no generation after the current generation.
     """
@@ -118,7 +118,9 @@ def _unmade_in(change: ProcessChange) -> tuple[int, int] | None:
 
 
 def _departed_together(changes: Iterable[ProcessChange], empty: Rebalance) -> list[ProcessChange]:
-    """Those that left in the generation that emptied the group, or shortly before."""
+    """The changes of members that left in the generation that emptied the group, or shortly
+    before.
+    """
     leaving = [each for each in changes if _is_gone_after(each, empty)]
     together: list[ProcessChange] = []
     for each in sorted(leaving, key=_departure_ms, reverse=True):
@@ -194,7 +196,8 @@ def _planned(scene: Scene) -> Iterator[EpisodeDraft]:
 def _all_at_once(scene: Scene) -> Iterator[EpisodeDraft]:
     """Static members do not leave: a restart of the whole group shows by their returns alone.
 
-    A process that was removed before, and is back with the others, is restarted with them.
+    A process that was removed earlier, and is back with the other processes, is restarted with
+    them.
     """
     restarted = scene.of(What.RESTARTED)
     removed = sorted(
@@ -220,8 +223,8 @@ def _all_at_once(scene: Scene) -> Iterator[EpisodeDraft]:
 
 
 def _crash_loop(scene: Scene) -> Iterator[EpisodeDraft]:
-    """At least FLAPS sessions expired one after another, each that of a process that had just
-    replaced the previous one: a supervisor starts each process under a new name.
+    """At least FLAPS sessions expired one after another, each the session of a process that had
+    just replaced the previous process: a supervisor starts each process under a new name.
     """
     loops: dict[str | None, list[ProcessChange]] = {}
     for each in scene.of(What.REPLACED):
@@ -243,7 +246,7 @@ def _rolling_deployment(scene: Scene) -> Iterator[EpisodeDraft]:
     """Processes restarted one after another, or in batches: more than half of the group's; of
     static members all, because a killed one that is back in time looks like a restarted one.
 
-    A process that may have been killed is part of it only between others.
+    A process that may have been killed is part of the deployment only between other restarts.
     """
     series: list[list[ProcessChange]] = []
     names, until_ms = set[str](), 0
@@ -335,7 +338,9 @@ def _lost(scene: Scene) -> Iterator[EpisodeDraft]:
 
 
 def _lost_hosts(series: Sequence[ProcessChange], scene: Scene) -> set[str]:
-    """Hosts of several processes, all of which were lost, while others were not."""
+    """Hosts of several processes, all of which were lost while processes of other hosts were
+    not.
+    """
     lost: dict[str, set[str]] = {}
     for each in series:
         lost.setdefault(each.host, set()).add(each.process)
@@ -402,7 +407,9 @@ def _is_shown(change: ProcessChange) -> bool:
 
 
 def _without_rebalance(scene: Scene) -> Iterator[EpisodeDraft]:
-    """What administrators did to a group, and leaders that could not assign."""
+    """Episodes without a rebalance: actions of administrators on a group, and leaders that could
+    not assign.
+    """
     for cause in scene.activity.causes:
         if cause.story == DELETED:
             yield EpisodeDraft(EpisodeKind.GROUP_DELETED, [], 1.0, [cause])
@@ -465,7 +472,9 @@ BROKER_CAUSES = {
 
 
 def kind_of_rejoin(trigger: Cause, rebalance: Rebalance) -> tuple[EpisodeKind, float]:
-    """By what the client and the broker say, the settings that changed, and new partitions."""
+    """The kind by the reasons of the client and the broker, the changed settings, and new
+    partitions.
+    """
     for text, kind in _CLIENT_REASONS:
         if trigger.client_reason and trigger.client_reason.startswith(text):
             return kind, 0.95

@@ -1,4 +1,4 @@
-"""The lives of processes, by what they did: for groups that are not, or not always, classic."""
+"""The lives of processes by their actions, for groups that are not, or not always, classic."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class _Lives:
             life.slow_polls.append(SlowPoll(began, None, change.confidence, _named(departure)))
 
     def _ended(self, change: ProcessChange) -> TimeEstimate:
-        """For a session that expired: before its expiry, and before the process returned."""
+        """For an expired session, the end is before the expiry, and before the process returned."""
         departure, arrival = change.departure, change.arrival
         if departure is None or not departure.is_expiry:
             return TimeEstimate.exactly(change.from_ms if departure is None else at(departure))

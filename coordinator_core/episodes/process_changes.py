@@ -1,4 +1,4 @@
-"""What each process did: its departures and arrivals, matched."""
+"""The changes of each process: its departures and arrivals, matched."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ class ProcessChange:
     def recorded_process(self) -> str:
         """The process as in generation_members; its name if only lines show the member.
 
-        For a replacement, the old process: in a surge it leaves after the new process has joined.
+        For a replacement, the old process, because in a surge it leaves after the new process has
+        joined.
         """
         causes = [self.departure] if self.departure else []
         recorded = (each.process for each in (*causes, *self.causes) if each.process)
@@ -139,7 +140,7 @@ class ProcessChange:
 
     @property
     def is_identified(self) -> bool:
-        """Returns whether it is known which process left or joined; and that the same one did
+        """Returns whether it is known which process left or joined, and that the same process did
         both.
         """
         return all(each.is_identified for each in self.causes)
@@ -154,7 +155,9 @@ class ProcessChange:
 
     @property
     def departed_ms(self) -> int:
-        """When the process ended; of an expired session, a session timeout before."""
+        """The time at which the process ended; for an expired session, a session timeout before the
+        expiry.
+        """
         if self.departure is None:
             return self.from_ms
         expired_ms = self.departure.session_timeout_ms if self.departure.is_expiry else 0
@@ -216,7 +219,7 @@ def at(cause: Cause) -> int:
 
 
 def process_changes(activity: Activity) -> list[ProcessChange]:
-    """In order of time.  Rejoins are causes of rebalances, but change no process."""
+    """Changes are in order of time.  Rejoins are causes of rebalances, but change no process."""
     return sorted(_Matching(activity).changes(), key=lambda each: (each.from_ms, each.process))
 
 
@@ -270,8 +273,8 @@ class _Matching:
         return (arrival.incarnation, arrival.generation) in self._first_generations
 
     def _conflicts(self, changes: Iterable[ProcessChange]) -> list[ProcessChange]:
-        """Refused joins: a second process, unless the member's session expires soon after.  Then
-        this member had been killed, and its next life could not join yet.
+        """Refused joins: a second process, unless the member's session expires soon after.  In this
+        case this member had been killed, and its next life could not join yet.
         """
         conflicts = []
         departed = _by_departed(changes) if self._refused else {}
@@ -333,7 +336,7 @@ class _Matching:
 
     def _matched_arrivals(self) -> dict[int, Cause]:
         """The arrival of each departed process, by id of the departure: the first one.  If several
-        processes have the same client id, the ones nearest in time belong together.
+        processes have the same client id, the processes nearest in time belong together.
         """
         arrival_of: dict[int, Cause] = {}
         used = set[int]()
@@ -356,8 +359,8 @@ class _Matching:
         return arrival_of
 
     def _returns(self, key: Key, departures: Sequence[Cause]) -> list[Pair]:
-        """Departures with arrivals of the same process since it was last heard of, in time; before
-        its session expired, the one beside it comes first.
+        """Departures with arrivals of the same process since its last contact, in time; before its
+        session expired, the arrival beside the expiry comes first.
         """
         arrivals = [each for each in self._arrivals_of.get(key, ()) if each.story != TAKEOVER]
         arrived_ms, departed_ms = list(map(at, arrivals)), list(map(at, departures))
@@ -517,8 +520,9 @@ def _is_killed(change: ProcessChange, refused: Cause) -> bool:
 
 
 def _once(causes: Iterable[Cause]) -> tuple[list[Cause], list[Cause]]:
-    """Each member's arrivals and departures in turn, and those that repeat the previous one: a join
-    that a superseded rebalance did not complete is a cause of the next one, too.
+    """Arrivals and departures of each member alternate; the second result has causes that repeat
+    the previous cause, because a join that a superseded rebalance did not complete is also a cause
+    of the next rebalance.
     """
     once, repeated = list[Cause](), list[Cause]()
     was_departure: dict[str, bool] = {}
@@ -549,8 +553,8 @@ def _without_forgotten(
 
 
 def _is_forgotten(before: Cause, again: Cause, loads: Sequence[int]) -> bool:
-    """No record has the earlier member, so that its action is unknown, and a broker loaded the
-    group between the two joins.
+    """Returns whether no record has the earlier member, so that its action is unknown, and a broker
+    loaded the group between the two joins.
     """
     is_dynamic = before.instance_id is None and again.instance_id is None
     is_recorded = before.story is not None or again.story is None
@@ -584,7 +588,9 @@ def _is_same_process(departure: Cause, arrival: Cause) -> bool:
 
 
 def _slow_poll_confidence(departure: Cause, arrival: Cause | None) -> float:
-    """Only a member that unsubscribes and subscribes again leaves and is back under its id, too."""
+    """Only a member that unsubscribes and subscribes again also leaves and comes back under its
+    id.
+    """
     if departure.cause == "LEAVE_POLL_TIMEOUT":
         return 1.0
     is_own = arrival is not None and arrival.member_id == departure.member_id
@@ -593,7 +599,7 @@ def _slow_poll_confidence(departure: Cause, arrival: Cause | None) -> float:
 
 def _expired(expiry: Cause, arrival: Cause | None, loads: Sequence[int]) -> tuple[What, float]:
     """Only a process that is back before its session expires, or without the state that it would
-    have kept, is known to have been killed; but it may have left while no broker was the
+    have kept, is known to have been killed.  However, it may have left while no broker was the
     coordinator.
     """
     if expiry.story == CLIENT_FENCED:
@@ -669,8 +675,8 @@ def _hosts(causes: Iterable[Cause]) -> dict[str, set[str]]:
 
 
 def _names(causes: Sequence[Cause], hosts: Hosts) -> Callable[[Cause], str]:
-    """The instance id, else the client id; with the host if several hosts have it, and the member
-    id if several processes of a host have it, or several members of which only lines are known.
+    """The instance id, else the client id.  The name has the host if several hosts have the id, and
+    the member id if several processes of a host have it, or several members that only lines show.
     """
     shared = _shared_clients(causes)
 
@@ -692,8 +698,8 @@ def _names(causes: Sequence[Cause], hosts: Hosts) -> Callable[[Cause], str]:
 
 
 def _shared_clients(causes: Iterable[Cause]) -> set[str]:
-    """Client ids of several members at a time, of those without a record.  A member that departs
-    and was not seen to join was in the group from the beginning.
+    """Client ids that several members have at the same time, for members without a record.  A
+    member that departs and was not seen to join was in the group from the beginning.
     """
     seen: dict[str, set[str]] = {}
     present: dict[str, set[str]] = {}
@@ -728,8 +734,9 @@ def _with_replaced(
 ) -> list[ProcessChange]:
     """A process that left and a process that started near that time are one replacement.
 
-    The nearest in time first, those with the same client id before others.  If more sessions
-    expired at once than processes started, nothing shows which of them a new one replaces.
+    Match the nearest in time first, and processes with the same client id before others.  If more
+    sessions expired at once than processes started, nothing shows which of the expired processes a
+    new process replaces.
     """
     if not changes or not started:
         return changes + started

@@ -29,7 +29,7 @@ from coordinator_core.figures import Downtime, counted, partition_seconds, secon
 
 
 def summary(episode: Episode, downtime: Downtime | None) -> str:
-    """What happened, and what it cost. ``downtime`` is None if unknown."""
+    """What happened, and its cost. ``downtime`` is None if unknown."""
     return f"{_happened(episode)}: {_cost(episode, downtime)}"
 
 
@@ -85,7 +85,9 @@ def _of_processes(text: str, of_lines: str | None = None) -> Callable[[Episode],
 
 
 def _processes(changes: Sequence[ProcessChange]) -> str:
-    """The name of one process, or the number of several; members if only lines name one of them."""
+    """The name of one process, or the number of several processes; members if only lines name one
+    of them.
+    """
     names = {each.process for each in changes}
     return min(names) if len(names) == 1 else counted(len(names), _noun(changes))
 
@@ -186,7 +188,7 @@ def _lost(episode: Episode) -> str:
 
 
 def _lost_or_frozen(episode: Episode) -> str:
-    """Each end that the evidence allows."""
+    """The summary has each end that the evidence allows."""
     departures = [each.departure for each in episode.changes if each.departure is not None]
     ends = ["killed", "frozen"]
     if any(each.instance_id or each.story == STOP_OR_SESSION_EXPIRED for each in departures):
@@ -266,7 +268,7 @@ def _frozen_for(episode: Episode) -> str:
 
 
 def _details(episode: Episode) -> str:
-    """What the log of the only process shows of its departure."""
+    """What the log of the only process shows about its departure."""
     departures = [each.departure for each in episode.changes if each.departure is not None]
     details = departures[0].client_details if len(departures) == 1 else []
     return "".join(f", {each}" for each in details)

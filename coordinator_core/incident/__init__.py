@@ -17,21 +17,21 @@ The replay works in four steps:
 
 A generation is reproduced if nothing differs, else it diverged; the first difference is reported.
 If no record of the incarnation remains, a difference is no divergence: the verdict is undecided.
-After a divergence the engine is loaded with production's record, as a coordinator that takes over
+After a divergence the engine is loaded with production's record, like a coordinator that takes over
 the group, so that later generations are judged independently.
 
-With a log, departures, expiries and new members have their own lines; the rejoins of the others are
-inferred from the next record and lie between the start of the rebalance and the end of the join.
-Followers' syncs are never logged: all followers are assumed to sync unless they are removed for not
-syncing.  With records alone, a member of the previous record that is missing from the next one is
-assumed to leave (an expiry looks the same), a new one joins, the others rejoin; if the members do
-not change, the leader is assumed to have requested the rebalance.  Generations superseded before
-their leader synced leave no record.  With a log alone (no records) the lines still give the members
-that join, leave and expire; subscriptions and assignments are unknown and stay empty, timeouts are
-defaults, and no record is compared.
+With a log, departures, expiries and new members have their own lines.  The rejoins of all other
+members are inferred from the next record, and lie between the start of the rebalance and the end of
+the join.  Followers' syncs are never logged: all followers are assumed to sync unless they are
+removed for not syncing.  With records alone, a member of the previous record that is missing from
+the next record is assumed to leave (an expiry looks the same), a new member joins, and all other
+members rejoin.  If the members do not change, the leader is assumed to have requested the
+rebalance.  Generations superseded before their leader synced leave no record.  With a log alone (no
+records) the lines still show the members that join, leave and expire.  Subscriptions and
+assignments are unknown and stay empty, timeouts are defaults, and no record is compared.
 
-Also inferred: the broker's era (from the wordings of its log and the versions of its records), its
-group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
+Other values are also inferred: the broker's era (from the wordings of its log and the versions of
+its records), its group.initial.rebalance.delay.ms, and the timeouts and protocols of members.
 
 - evidence:            rows of the lake as values: log events and group records of an incarnation
 - generation_evidence: an incarnation's evidence cut into generations

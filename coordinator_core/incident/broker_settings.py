@@ -97,7 +97,9 @@ def _delay_of_first(evidence: GenerationEvidence, members: MemberDirectory) -> I
 
 
 def initial_wait_ms(delay_ms: int, rebalance_timeout_ms: int, joins_ms: Iterable[int]) -> int:
-    """How long a new group waits (KIP-134) if members join ``joins_ms`` after its start."""
+    """The time for which a new group waits (KIP-134) if members join ``joins_ms`` after its
+    start.
+    """
     ends_ms, round_ms = 0, delay_ms
     remaining_ms = max(rebalance_timeout_ms - delay_ms, 0)
     joins = sorted(joins_ms)

@@ -39,7 +39,7 @@ def commits(rows: Iterable[Row]) -> list[CommitRow]:
 
 
 def commit_stimuli(incarnation: Incarnation, offsets: list[CommitRow]) -> list[Stimulus]:
-    """In the order of the log.  Commits of unowned partitions have no stimulus."""
+    """Stimuli are in the order of the log.  Commits of unowned partitions have no stimulus."""
     records = [record for record in incarnation.records if record.generation > 0]
     log_offsets = [record.log_offset for record in records]
     owners = [{partition: owner for owner, partition in each.assigned} for each in records]

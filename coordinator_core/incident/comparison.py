@@ -194,7 +194,7 @@ def _value(each: EngineOutput) -> dict[str, Any]:
 def _compare_records(
     evidence: GenerationEvidence, written: list[EngineOutput], late: list[int] | None
 ) -> Iterator[Divergence]:
-    """Adds the time difference of each record to ``late``, where given."""
+    """Adds the time difference of each record, if known, to ``late``."""
     for record, each in zip(evidence.records, written, strict=False):
         yield from _compare_record(record, each, late)
     if len(evidence.records) > len(written):

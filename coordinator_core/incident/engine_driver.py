@@ -96,7 +96,7 @@ class EngineDriver:
         return self._coordinator.groups.get(self.group_id)
 
     def load_record(self, record: Record, at_ms: int) -> None:
-        """Continue from production's record, as a coordinator that takes over the group."""
+        """Continue from production's record, like a coordinator that takes over the group."""
         self._log = [record]
         self._now_ms = max(self._now_ms, at_ms)
         self._renew()
@@ -164,7 +164,9 @@ class EngineDriver:
             self._coordinator.expect_heartbeats(self.group_id, last_heartbeats, at_ms)
 
     def _wait_for_join(self, stimulus: Stimulus) -> None:
-        """A client syncs after its JoinGroup response: wait for it, up to the latest sync time."""
+        """A client syncs after its JoinGroup response, so wait for the response up to the latest
+        sync time.
+        """
         while stimulus.member_id in self._joining.values():
             due_ms = self._coordinator.next_deadline_ms()
             if due_ms is None or due_ms > stimulus.latest_ms + _LOGGED_EARLY_MS:

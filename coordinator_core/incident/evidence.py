@@ -157,7 +157,7 @@ def incarnations(group_id: str, events: Iterable[Row], records: Iterable[Row]) -
 
 
 def _of_coordinators(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
-    """Without the unloads of a broker that the next coordinator's load precedes in time."""
+    """The events except unloads of a broker that precede the next coordinator's load in time."""
     loaded_by = None
     for event in events:
         if event.event == "LOADED":

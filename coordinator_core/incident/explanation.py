@@ -162,7 +162,7 @@ def explain_generations(
 def _with_commits(
     generations: list[ExplainedGeneration], commits: Iterable[Stimulus]
 ) -> list[ExplainedGeneration]:
-    """Each commit in the generation at whose time it was made."""
+    """Put each commit into the generation that was running at the time of the commit."""
     begins = [(_begins_ms(each), 0 if _begins_with_expiry(each) else 2) for each in generations]
     by_place: dict[int, list[Stimulus]] = {}
     for commit in commits:

@@ -18,7 +18,7 @@ _JOIN_STEPS = frozenset({"pending", "direct", "static"})
 class GenerationEvidence:
     """``events`` are from the cause of the rebalance up to the cause of the next rebalance.
 
-    ``start`` is the line with which the rebalance started, None if no log has it.
+    ``start`` is the line with which the rebalance started, or None if no log has it.
     """
 
     generation: int
@@ -50,8 +50,9 @@ class GenerationEvidence:
 
 
 def by_generation(incarnation: Incarnation) -> list[GenerationEvidence]:
-    """In the order of generations.  Events before the first start belong to the generation that the
-    rebalance ended; generation 0 has the events before an incarnation's first rebalance.
+    """Evidence is in the order of generations.  Events before the first start belong to the
+    generation that the rebalance ended; generation 0 has the events before an incarnation's first
+    rebalance.
     """
     events = _events_by_generation(_of_one_history(incarnation.events))
     records: dict[int, list[MetadataRecord]] = {}

@@ -166,8 +166,8 @@ class LogInference(StimulusBuilder):
             self.add(CLUSTER_STIMULI[event.event], event.at_ms, event)
 
     def _explain_start(self, record: MetadataRecord, event: LogEvent) -> None:
-        """Up to 2.0 a start has no reason: new members joined, missing members left; if there are
-        neither, the leader rejoined.
+        """Up to 2.0 a start has no reason: new members joined, or missing members left; otherwise
+        the leader rejoined.
         """
         new = [each for each in record.by_id if each not in self.present]
         logged = {e.member_id for e in self.evidence.events if e.event in DEPARTURES}

@@ -97,7 +97,7 @@ class MemberDirectory:
 
 
 def _longest_session_ms(events: tuple[LogEvent, ...]) -> int:
-    """The default session timeout, or less where a session expired sooner after a sync or join."""
+    """The default session timeout, or less if a session expired sooner after a sync or join."""
     longest_ms, contact_ms = _DEFAULT_SESSION_MS, None
     for event in events:
         if event.event == "HEARTBEAT_EXPIRED" and contact_ms is not None:

@@ -13,7 +13,9 @@ from coordinator_core.incident.stimulus_builder import LOG_LAG_MS
 
 
 class RecordInference:
-    """``previous_members`` are those of the previous record, which was written at ``since_ms``."""
+    """``previous_members`` are the members of the previous record, which was written at
+    ``since_ms``.
+    """
 
     def __init__(
         self,
@@ -45,8 +47,8 @@ class RecordInference:
         return InferredStimuli(self.stimuli, [], tuple(member.member_id for member in last.members))
 
     def _form(self) -> None:
-        """Missing members leave, new members join, the others rejoin; if there are neither missing
-        nor new ones, a member requested the rebalance.
+        """Missing members leave, new members join, and all other members rejoin.  If there are
+        neither missing nor new members, a member requested the rebalance.
         """
         at_ms = self.record.joined_ms
         instances = {each: self.directory.at(each, 0).instance_id for each in self.previous_members}

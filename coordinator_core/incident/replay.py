@@ -67,7 +67,7 @@ class ReplayedGeneration:
 
     @property
     def evidence(self) -> str:
-        """As in the table generations: records, log, both."""
+        """The evidence as in the table generations: records, log or both."""
         evidence = self.explained.evidence
         if evidence.start is None:
             return "records"
@@ -78,7 +78,8 @@ class ReplayedGeneration:
 class GroupReplay:
     """``resumed_from`` is the (incarnation, generation) whose record the engine was loaded with at
     the beginning; these generations have no verdict.  ``members``: by incarnation.  ``eras`` are
-    the eras of the group's coordinators in order of time; ``era`` is that of the last one.
+    the eras of the group's coordinators in order of time; ``era`` is the era of the last
+    incarnation.
     """
 
     group_id: str
@@ -107,10 +108,11 @@ def replay(
 ) -> GroupReplay:
     """Replay all incarnations of a group; verdicts of generations that end in from_ms .. to_ms.
 
-    Without ``era``, the eras are inferred; ``cluster``: see `infer_era`.  ``committed`` has rows
-    of committed_offsets with ``at_ms``, their commit_time; these commits are replayed, too.
-    ``takeovers`` are those of each incarnation, the engine that has the group at its beginning, if
-    it was of another type before; the time in which a group was classic counts as an incarnation.
+    Without ``era``, the eras are inferred. ``cluster``: see `infer_era`.  ``committed`` has rows of
+    committed_offsets with ``at_ms``, their commit_time; these commits are replayed, too.
+    ``takeovers`` has, per incarnation, the engine that has the group at the incarnation's
+    beginning, if the group had another type before.  A time in which a group was classic counts as
+    an incarnation.
     """
     eras = (
         infer_eras(incarnations, offset_versions, cluster)
@@ -149,7 +151,7 @@ def replay(
 
 
 def _members(incarnations: Iterable[Incarnation]) -> dict[int, MemberDirectory]:
-    """By incarnation number, of all its parts."""
+    """Members by incarnation number, of all parts of the incarnation."""
     whole: dict[int, Incarnation] = {}
     for each in incarnations:
         first = whole.get(each.number, each._replace(events=(), records=()))
@@ -206,8 +208,8 @@ class _IncarnationReplay:
         return [each for each in replayed if each.explained.evidence.ends_ms >= from_ms]
 
     def _first_to_judge(self, selected: list[GenerationEvidence], from_ms: int) -> int:
-        """The first that ends in the window; earlier ones as long as the previous has no record
-        from which the engine could resume.
+        """The first generation that ends in the window, or an earlier generation if the previous
+        generation has no record from which the engine could resume.
         """
         first = next((n for n, each in enumerate(selected) if each.ends_ms >= from_ms), None)
         if first is None:
@@ -225,7 +227,7 @@ class _IncarnationReplay:
         return True
 
     def _load_state(self, driver: EngineDriver, evidence: GenerationEvidence) -> bool:
-        """Load the generation's last valid record, as a coordinator that takes over the group."""
+        """Load the generation's last valid record, like a coordinator that takes over the group."""
         valid = [record for record in evidence.records if record.is_valid]
         if valid:
             driver.load_record(self._as_written(valid[-1]), valid[-1].at_ms)

@@ -1,4 +1,4 @@
-"""What reached the coordinator: requests and takeovers of the group; and sessions that expired."""
+"""Stimuli of the coordinator: requests and takeovers of the group, and sessions that expired."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StimulusKind(Enum):
 
 
 class Basis(Enum):
-    """What a stimulus is inferred from."""
+    """The evidence from which a stimulus is inferred."""
 
     LOG = "a log line shows this event"
     RECORD = "a record requires this event"
@@ -35,8 +35,8 @@ class Basis(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stimulus:
-    """``at_ms`` says when the replay sends it; production sent it in earliest_ms .. latest_ms.
-    All in ms since the epoch.
+    """``at_ms`` says when the replay sends it; production sent it in earliest_ms .. latest_ms.  All
+    times are in ms since the epoch.
 
     ``member_id`` is the sender; for a join without an id, the id that the broker assigned.
     ``generation`` is the generation it leads to, whose record has the member's metadata.

@@ -21,8 +21,8 @@ DEPARTURES = ("LEFT", "HEARTBEAT_EXPIRED")
 
 class StimulusBuilder:
     """``present``: current members; ``joined`` has members that joined since the start of the
-    rebalance; ``departed`` has members that left in the rebalance; ``stimuli`` are those found so
-    far.
+    rebalance; ``departed`` has members that left in the rebalance; ``stimuli`` are the stimuli
+    found so far.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class StimulusBuilder:
     ) -> None:
         """Add a join without a line of its own, at the latest when the join completed.
 
-        ``place`` is the member's place among the new ones; ``at_once``: right after it received its
-        id, like all new members except the one that completes the join.
+        ``place`` is the member's place among the new members; ``at_once`` means right after it
+        received its id, like all new members except the member that completes the join.
         """
         last_ms = min(self.joined_ms, line.at_ms)
         earliest_ms = self.pending_ms.get(member_id, self.start.at_ms)

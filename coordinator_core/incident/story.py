@@ -47,7 +47,7 @@ _CAUSES = {
 
 
 def story(replay: GroupReplay) -> list[StoryLine]:
-    """Lines in the order of generations; times are production's where a log has them."""
+    """Lines in the order of generations; times are production's times if a log has them."""
     return [line for each in replay.generations for line in _GenerationStory(replay, each).lines()]
 
 

@@ -1,9 +1,9 @@
 """The eras of a group's coordinators: an upgrade of the brokers changes them in mid-history.
 
-A load of the group by a broker begins a stretch.  The version of the broker is known if it was
-restarted and its log names versions.  Otherwise, the logged reasons and the lines about loads tell
-the Scala coordinator from the Java coordinator.  All stretches with the same versions share the era
-that their evidence shows.
+When a broker loads the group, a new section of the log begins.  The version of the broker is known
+if it was restarted and its log names versions.  Otherwise, the logged reasons and the lines about
+loads tell the Scala coordinator from the Java coordinator.  All sections with the same versions
+share the era that their evidence shows.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def infer_eras(
     offset_versions: Iterable[int] = (),
     cluster: EraEvidence = NO_EVIDENCE,
 ) -> Eras:
-    """For ``offset_versions`` and ``cluster`` see `infer_era`."""
+    """`infer_era` explains ``offset_versions`` and ``cluster``."""
     versions = set(offset_versions)
 
     def infer(period: Period) -> InferredEra:

@@ -50,7 +50,10 @@ def topic_id_partition_hash(partition: TopicPartition) -> int:
 
 
 def case_class_hash(partition: TopicPartition) -> int:
-    """The hash code of 0.9's TopicAndPartition, a Scala case class: MurmurHash3 of both fields."""
+    """The hash code of 0.9's TopicAndPartition, a Scala case class:
+
+    The MurmurHash3 of both fields.
+    """
     code = 0xCAFEBABE
     for data in (string_hash(partition[0]), partition[1]):
         mixed = data * 0xCC9E2D51 & MASK32

@@ -34,8 +34,8 @@ def capacity_of_map_copy(size: int) -> int:
 
 
 class HashTable(Generic[K, V]):
-    """A HashMap.  ``hash_of`` is the hash code of a key; ``capacity`` is that of the
-    first table.
+    """A HashMap.  ``hash_of`` is the hash code of a key; ``capacity`` is the capacity of the first
+    table.
     """
 
     __slots__ = ("_capacity", "_first", "_hash_of", "_last", "_order", "_places", "_values")
@@ -152,7 +152,7 @@ class PriorityQueue(Generic[T]):
         heap[place] = element
 
     def poll(self) -> T | None:
-        """The least element, removed; None from an empty queue."""
+        """The least element, removed. Returns None from an empty queue."""
         heap = self._heap
         if not heap:
             return None

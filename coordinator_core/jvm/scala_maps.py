@@ -168,7 +168,9 @@ def scala_213_order_of_group_by(keys: Iterable[str]) -> list[str]:
 
 
 def scala_212_order_of_group_by(keys: Iterable[str]) -> list[str]:
-    """Keys of the map that groupBy makes in Scala 2.12, of up to four: those of mutable.HashMap."""
+    """Keys of the map that groupBy makes in Scala 2.12; up to four keys are in the order of
+    mutable.HashMap.
+    """
     return list(Scala212Keys(keys))
 
 
@@ -188,8 +190,8 @@ def scala_213_order_of_map(
 ) -> list[TopicPartition]:
     """Partitions left of an immutable Map.
 
-    Up to four keys keep the order of insertion; more go into a trie, and stay in it when some are
-    left out.
+    Up to four keys keep the order of insertion.  More keys go into a trie, and stay in it when some
+    keys are removed.
     """
     if built_from <= _SMALL_MAP:
         return partitions

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def java_sorted(names: Iterable[str]) -> list[str]:
-    """Sort as ``String.compareTo`` does: by UTF-16 code unit, where Python goes by code point."""
+    """Sort like ``String.compareTo``, by UTF-16 code unit, while Python sorts by code point."""
     ordered = list(names)
     if "".join(ordered).isascii():
         ordered.sort()

@@ -16,10 +16,10 @@ next process with its instance id replaces it, or it is removed because it did n
 time.  Each start and end is a `TimeEstimate`: the most likely time and the interval around it.
 
 Processes.  Memberships belong to the same process if they share the instance id (static members),
-else the client id and host.  Where several processes share both, a new member continues the process
-that departed last.  Of the remaining processes, one that ends and one that starts within a minute
-are assumed to be one process under a new name, as with the pods of a Deployment.  Each rule has a
-confidence from 0 to 1 (docs/what-if.md lists them).
+else the client id and host.  If several processes share both, a new member continues the process
+that departed last.  Among the remaining processes, a process that ends and a process that starts
+within a minute are assumed to be one process under a new name, as with the pods of a Deployment.
+Each rule has a confidence from 0 to 1 (docs/what-if.md lists them).
 
 Process lives.  A process that leaves and joins again starts a new life.  Exception: a slow poll.
 The client reports it as its leave reason (KIP-800); without a reason, it is inferred when a member
@@ -28,10 +28,10 @@ belong to one process life.  A crash is known only by the session expiry: the pr
 its last heartbeat and before its next one was due (coordinator_core.protocol.processes).
 
 Modern groups.  Groups that were not always classic have no stimuli of all members: their processes
-follow from the causes of rebalances (coordinator_core.episodes.lives).  Both have the same key of a
+follow from the causes of rebalances (coordinator_core.episodes.lives).  Both use the same key of a
 process (`process_key`), time to a restart (`RESTART_MS`) and end of a killed process
 (`with_silence`).  In 58 captured classic groups with known processes, the number of lives is right
-for all processes in 34 groups by members, and in 36 by causes.  Most of the others have frozen
+for all processes in 34 groups by members, and in 36 by causes.  Most other groups have frozen
 processes, which count as restarted.
 
 Life kinds.  A start is part of the group's start, a restart, a rolling deployment, a restart after

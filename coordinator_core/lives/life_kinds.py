@@ -55,7 +55,7 @@ class _Restart(NamedTuple):
 
 
 def classify_lives(processes: Sequence[ConsumerProcess]) -> dict[tuple[str, int], LifeKind]:
-    """By name of the process and number of its life, from 0."""
+    """Kinds by name of the process and number of its life, from 0."""
     deploys = _deploys(processes)
     first_ms = min((each.lives[0].started.at_ms for each in processes), default=0)
     shut_down_ms = _shut_down_ms(processes)
@@ -110,14 +110,14 @@ def _ended_how(life: ProcessLife, is_last: bool, shut_down_ms: int | None) -> En
 
 
 def _shut_down_ms(processes: Iterable[ConsumerProcess]) -> int | None:
-    """When the last process ended, or None if one still runs."""
+    """The time at which the last process ended, or None if one still runs."""
     ends = [process.lives[-1].ended for process in processes]
     times = [each.at_ms for each in ends if each is not None]
     return max(times) if times and len(times) == len(ends) else None
 
 
 def _deploys(processes: Sequence[ConsumerProcess]) -> dict[tuple[str, int], int]:
-    """By process and life: the number of the rolling deployment that started it."""
+    """The number of the rolling deployment that started each life, by process and life."""
     restarts = sorted(
         _Restart(previous.ended.at_ms, life.started.at_ms, process.name, number + 1)
         for process in processes

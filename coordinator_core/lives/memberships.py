@@ -40,11 +40,11 @@ class Membership:
     """One member id's time in the group; ``departure`` and ``ended`` are None while it lasts.
 
     ``predates_evidence`` means that the member joined before the evidence begins.
-    ``last_contact_ms`` is that of a member whose session expired.  ``waited_since_ms`` is the start
-    of the join for which the member waited until its last contact or its leave.  A waiting member
-    needs no heartbeats, so it may have died during the wait; and the LeaveGroup of a closing client
-    waits behind its JoinGroup, on the same connection.  ``reason`` is the client's reason for
-    leaving (KIP-800).
+    ``last_contact_ms`` is the last contact of a member whose session expired.  ``waited_since_ms``
+    is the start of the join for which the member waited until its last contact or its leave.  A
+    waiting member needs no heartbeats, so it may have died during the wait; and the LeaveGroup of a
+    closing client waits behind its JoinGroup, on the same connection.  ``reason`` is the client's
+    reason for leaving (KIP-800).
     """
 
     member: RecordedMember
@@ -102,8 +102,8 @@ class _MembershipReader:
                     self._end(member_id, Departure.DROPPED, ended, event.where)
 
     def _mark_predating(self) -> None:
-        """If the first generations are missing, a member of the first known one whose join is not
-        logged joined before the evidence begins.
+        """If the first generations are missing, a member of the first known generation whose join
+        is not logged joined before the evidence begins.
         """
         numbers = (each.evidence.generation for each in self._explained.generations)
         first = next((number for number in numbers if number), 1)
@@ -197,7 +197,7 @@ class _MembershipReader:
                 membership.waited_since_ms = self._waited_since_ms(last_contact_ms)
 
     def _apply_stimuli_of(self, each: ExplainedGeneration, member_id: str) -> None:
-        """For a member that joins and expires in the same generation."""
+        """Apply the stimuli of a member that joins and expires in the same generation."""
         for stimulus in each.stimuli:
             if stimulus.member_id == member_id:
                 self._apply(stimulus)
@@ -218,7 +218,7 @@ class _MembershipReader:
 
 
 def _joins(explained: ExplainedIncarnation) -> Iterator[tuple[int, int]]:
-    """When each join ended and began."""
+    """The times at which each join ended and began."""
     for each in explained.generations:
         start, joined = each.evidence.start, each.evidence.first("JOIN_COMPLETE")
         if start is not None and joined is not None:

@@ -1,4 +1,6 @@
-"""Which memberships belong to the same process, and the lives and slow polls of each process."""
+"""Determines which memberships belong to the same process, and the lives and slow polls of each
+process.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +125,7 @@ def _key(membership: Membership) -> tuple[str, ...]:
 
 def _same_name(memberships: list[Membership]) -> list[_Candidate]:
     """Group by instance id, else client id and host.  If several processes with the same name have
-    departed, a new membership continues the one that departed last.
+    departed, a new membership continues the process that departed last.
     """
     candidates: list[_Candidate] = []
     by_key: dict[tuple[str, ...], list[_Candidate]] = {}
@@ -198,7 +200,7 @@ def _merge_renamed(candidates: list[_Candidate]) -> None:
 
 def _replaces(new: _Candidate, old: _Candidate) -> bool:
     """A replacement runs beside the other process for less time than each of them runs without the
-    other; processes of a group that scaled out and in start or end together.
+    other.  Processes of a group that scaled out and in start or end together.
     """
     began_ms, ended_ms = new.memberships[0].began.at_ms, _ended_ms(old.memberships[-1])
     last = new.memberships[-1]
@@ -226,7 +228,7 @@ def _has_instance_id(candidate: _Candidate) -> bool:
 
 
 def _names(candidates: list[_Candidate]) -> list[str]:
-    """The instance id, else the client id; with host and number where that is not unique."""
+    """The instance id, else the client id, with host and number if the id is not unique."""
     members = [each.memberships[0].member for each in candidates]
     plain = [member.instance_id or member.client_id for member in members]
     with_host = [
@@ -298,7 +300,7 @@ class _LifeReader:
     def _ended(
         self, membership: Membership, following: Membership | None
     ) -> tuple[TimeEstimate | None, float]:
-        """When the process ended, and the confidence."""
+        """The time at which the process ended, and the confidence."""
         ended = membership.ended
         if ended is None:
             return None, 1.0
@@ -329,7 +331,7 @@ class _LifeReader:
     def _ended_before_expiry(
         self, membership: Membership, ended: TimeEstimate, following: Membership | None
     ) -> tuple[TimeEstimate, float]:
-        """Between the last contact and the next heartbeat, which was never sent."""
+        """The time is between the last contact and the next heartbeat, which was never sent."""
         next_ms = min(ended.at_ms + self._heartbeat_ms, ended.latest_ms)
         contact_ms, since_ms = ended.at_ms, membership.waited_since_ms
         if since_ms is not None and contact_ms - since_ms > self._heartbeat_ms:
@@ -381,9 +383,9 @@ class _LifeReader:
 
 
 def _frozen_until(membership: Membership, following: Membership | None) -> TimeEstimate | None:
-    """When the process was back, if it may have been frozen until then: its session expired, and
-    the same client on the same host joined within another session timeout.  A freeze is rarely as
-    long as two sessions, a restart often is.
+    """The time at which the process was back, if it may have been frozen until then: its session
+    expired, and the same client on the same host joined within another session timeout.  A freeze
+    is rarely as long as two sessions, a restart often is.
     """
     ended = membership.ended
     if membership.departure is not Departure.SESSION_EXPIRED or ended is None or following is None:
@@ -395,7 +397,7 @@ def _frozen_until(membership: Membership, following: Membership | None) -> TimeE
 
 
 def _joined(life: ProcessLife, following: ProcessLife) -> ProcessLife:
-    """One process life under the member ids of both."""
+    """One process life that combines the member ids of both lives."""
     slow_polls = [each.confidence for each in life.slow_polls]
     return replace(
         following,

@@ -1,8 +1,8 @@
-"""When a process ended: when its partitions lost their owner.
+"""The end of a process, derived from the time at which its partitions lost their owner.
 
 The table ownership_gaps infers this time from heartbeats, joins and commits (jobs.ownership,
-coordinator_core.modern_history).  A process life takes it from there: a second inference from less
-evidence would differ from the partition downtime that users see.
+coordinator_core.modern_history).  A process life uses this time, because a second inference from
+less evidence would differ from the partition downtime that users see.
 """
 
 from __future__ import annotations

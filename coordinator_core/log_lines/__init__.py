@@ -1,9 +1,9 @@
 """The group coordinator's log lines: parse them into events, and print events as lines.
 
 The lines are the only evidence of many events: why a rebalance started, which member expired, which
-join was superseded.  Their wordings are not an interface.  They differ between the two coordinators
-(Scala up to 4.0, Java from 4.0 on), they change from version to version, and layouts, container
-wrappers and terminals change the text around them.
+join was superseded.  The wordings of log lines are not an interface.  They differ between the two
+coordinators (Scala up to 4.0, Java from 4.0 on), they change from version to version, and layouts,
+container wrappers and terminals change the text around them.
 
 Wordings as data.  schemas/log_lines has every wording of Kafka from 0.9 on as a text with
 placeholders, its coordinator, versions, level, logger, and the event it stands for:
@@ -21,10 +21,10 @@ Date, level and logger are read from the text to the left and to the right of th
 heads and dates), so that a layout needs no pattern of its own.
 
 Group ids and client ids are free text and may contain the words of a wording, so the order of
-wordings and the patterns of placeholders matter.  The reason at the end of
-"Preparing to rebalance" has its own wordings and becomes a cause class; so does the reason that the
-client gives (KIP-800).  A message that was cut off is read as far as it is unambiguous (module
-truncated).  A coordinator's message that no wording fits has event None; the caller quarantines it.
+wordings and the patterns of placeholders matter.  The reason at the end of "Preparing to rebalance"
+has its own wordings and becomes a cause class, as does the reason that the client gives (KIP-800).
+A message that was cut off is read as far as it is unambiguous (module truncated).  A coordinator's
+message that no wording fits has event None; the caller quarantines it.
 
 Printing.  `render_line` prints what a broker of a version would log for an event, or None if it
 does not log it at INFO or above.  The engine's simulated broker logs and the replay's comparison

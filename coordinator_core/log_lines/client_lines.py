@@ -77,8 +77,8 @@ class ClientEvent(NamedTuple):
     STATE, FENCED, STARTED, COMMIT_FAILED, HEARTBEAT (member epoch and partitions of a request),
     SESSION_ENDED (of a generation), SELF_ASSIGNED (by assign(): no membership), TASKS_ASSIGNED (of
     Connect), REBALANCE_SCHEDULED and RESTORED (of Streams), OTHER (a known message about anything
-    else). ``generation`` is that of classic groups; ``epoch`` is that of a member of a modern
-    group. ``offsets`` are the client's positions in a failed commit, one per element of
+    else). ``generation`` is the generation of classic groups; ``epoch`` is the epoch of a member of
+    a modern group. ``offsets`` are the client's positions in a failed commit, one per element of
     ``partitions``.
     """
 
@@ -208,7 +208,7 @@ def _libraries_of(line: str, fields: Mapping[str, Any]) -> Iterator[str]:
 
 @cache
 def _marks() -> tuple[tuple[str, tuple[str, ...], frozenset[str]], ...]:
-    """By library: its marks, and the same marks as keys of records."""
+    """The marks of each library, and the same marks as keys of records."""
     others = (name for name in data.client_libraries() if name not in (JAVA, LIBRDKAFKA))
     marks = ((name, data.client_library(name)["marks"]) for name in others)
     return tuple(
@@ -408,7 +408,9 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _starts(library: str, line: str) -> Iterator[int]:
-    """Where a wording may begin in a line: at its first words, or at the word before them."""
+    """The positions at which a wording may begin in a line: its first words, or the word before
+    them.
+    """
     starts = 0
     if not _texts(library, with_pairs=False):
         return

@@ -101,7 +101,7 @@ class Stamp(NamedTuple):
     def read_as(self, order: str, year: int = _LEAP_YEAR) -> int | None:
         """``local_ms`` with day, month and year in an order such as "dmy", or None if impossible.
 
-        ``year`` is that of a date without a year.
+        ``year`` is the year for a date without a year.
         """
         named = dict(zip(order, self.parts, strict=True))
         year = named.get("y", year)
@@ -140,7 +140,7 @@ def _is_only(before: str, behind: str) -> bool:
 
 
 class Orders(NamedTuple):
-    """By shape, the order in which a file's dates are read."""
+    """The order in which a file's dates are read, by shape."""
 
     by_shape: dict[str, str]
 

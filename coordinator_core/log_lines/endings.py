@@ -1,4 +1,4 @@
-"""Where a message ends: before a logger in brackets, a closing quote, or text that was added.
+"""The end of a message: before a logger in brackets, a closing quote, or text that was added.
 
 A layout, an export or a person may add anything to the right of a message.  `endings` lists the
 places where the message may end, the most likely first; the caller takes the first place that

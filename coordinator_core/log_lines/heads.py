@@ -40,7 +40,7 @@ _LOGGER_KEY = re.compile(
 
 
 class Head(NamedTuple):
-    """What stands around a message.
+    """The text around a message.
 
     ``stamp`` is the line's own date or time.  ``outer`` is another date if ``stamp`` is not
     complete, e.g. a container's.

@@ -9,7 +9,8 @@ JAVA_COORDINATOR_SINCE = "4.0-"
 def holds_in(versions: str, version: str) -> bool:
     """Returns whether ``versions`` contain ``version``.
 
-    ``2.8.1-4.0`` includes both ends, and so 4.0.2; ``4.2-`` has no end, ``-2.0`` no beginning.
+    ``2.8.1-4.0`` includes both ends, and therefore 4.0.2; ``4.2-`` has no end, ``-2.0`` no
+    beginning.
     """
     first, dash, last = versions.partition("-")
     numbers = _numbers(version)

@@ -61,9 +61,9 @@ class LogLine(NamedTuple):
     """One line of a coordinator's logger.
 
     ``local_ms`` is the printed date in ms since 1970-01-01T00:00 of the same, unnamed zone, or None
-    without a complete date.  ``utc_offset_minutes`` have the printed zone, if any (container
-    wrappers print ``Z``).  ``event`` is None if no wording fits the message: quarantine it.
-    ``stamp`` is the date or time as printed, or None in Kafka's own layout, whose dates are
+    without a complete date.  ``utc_offset_minutes`` is the offset of the printed time zone, if any
+    (container wrappers print ``Z``).  ``event`` is None if no wording fits the message: quarantine
+    it.  ``stamp`` is the date or time as printed, or None in Kafka's own layout, whose dates are
     complete.  ``outer`` is another date in the line, if ``stamp`` is not complete.
     """
 
@@ -80,7 +80,9 @@ class LogLine(NamedTuple):
 
 
 class LineHead(NamedTuple):
-    """Date, zone and level of a line; ``end`` says where the text after them begins."""
+    """Date, zone and level of a line; ``end`` is the position at which the text after them
+    begins.
+    """
 
     local_ms: int | None
     utc_offset_minutes: int | None
@@ -214,7 +216,9 @@ def _begins_with_logger(rest: str) -> bool:
 
 
 def _starts(line: str) -> Iterator[int]:
-    """Where the message may begin: at the first words of a wording, or after the level."""
+    """The positions at which the message may begin: at the first words of a wording, or after the
+    level.
+    """
     after_head = _AFTER_HEAD.search(line, 0, _FARTHEST_START)
     starts = [after_head.end()] if after_head else []
     for start, _ in spans_in(_beginnings(), line[:_FARTHEST_START]):
@@ -285,7 +289,10 @@ def _plain_ms(plain: re.Match[str]) -> int | None:
 
 @lru_cache(maxsize=256)
 def _seconds_ms(date: str) -> int | None:
-    """Of ``2024-05-01 10:00:00``, or None (month 13); cached, as neighboring lines share it."""
+    """Seconds of ``2024-05-01 10:00:00`` in ms, or None (month 13).
+
+    The result is cached, because neighboring lines share it.
+    """
     year, month, day_of_month = map(int, date[:10].split("-"))
     hour, minute, second = map(int, date[11:].split(":"))
     if hour > 23 or minute > 59 or second > 60:  # second 60 is a leap second

@@ -115,7 +115,9 @@ def parse_bare_message(bare: str, *, may_be_truncated: bool) -> ParsedEvent | No
 
 
 class Prefix(NamedTuple):
-    """What a message's prefix names; ``end`` says where the message continues."""
+    """The values that a message's prefix contains; ``end`` is the position at which the message
+    continues.
+    """
 
     broker_id: int | None
     topic_partition: str | None
@@ -145,7 +147,9 @@ def _common_prefix(beginning: str) -> Prefix | None:
 
 
 class _FieldPlaces(NamedTuple):
-    """Names of values, and their places in ParsedEvent or (not a field of it) after its end."""
+    """Names of values, and their places in ParsedEvent, or after its end if a value is not a
+    field.
+    """
 
     names: tuple[str, ...]
     places: tuple[int, ...]

@@ -77,7 +77,7 @@ class PairWording(NamedTuple):
 
 
 class PairWordings:
-    """Wordings by their message, those with most keys first."""
+    """Wordings by their message; wordings with most keys come first."""
 
     def __init__(self, wordings: Iterable[PairWording]) -> None:
         self._by_message: defaultdict[str, list[PairWording]] = defaultdict(list)
@@ -113,7 +113,7 @@ class PairWordings:
         return None
 
     def find(self, line: str) -> tuple[str, dict[str, Any], int, int] | None:
-        """Event, fields, and where the message begins and ends in a line."""
+        """Event, fields, and the positions at which the message begins and ends in a line."""
         for start, end in self._places(line):
             reading = self.read(line[start:end], pairs_around(line, end))
             if reading is not None:
@@ -158,7 +158,9 @@ def text_pairs(text: str) -> dict[str, str]:
 
 
 def with_nested(pairs: Pairs) -> Pairs:
-    """All pairs, with those of nested objects: a logger may nest the application's pairs."""
+    """All pairs, including the pairs of nested objects, because a logger may nest the application's
+    pairs.
+    """
     nested = {
         key: value
         for each in pairs.values()
@@ -204,7 +206,7 @@ def shown(value: Any) -> str:
 
 
 def _unquoted(value: str) -> str:
-    """Go escapes some characters as JSON does not; such a text stays as it is."""
+    """Go escapes some characters that JSON does not escape; such a text stays unchanged."""
     if not value.startswith('"'):
         return value
     try:

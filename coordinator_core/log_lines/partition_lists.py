@@ -67,7 +67,7 @@ _FORMS = tuple(
 
 
 def partitions_in(text: str) -> tuple[str, ...]:
-    """Each as topic-partition, in the order of the text; sets of Python are sorted."""
+    """Each partition as topic-partition, in the order of the text; sets of Python are sorted."""
     if "TopicPartition(" in text:
         return tuple(sorted(f"{topic}-{number}" for topic, number in _PYTHON.findall(text)))
     for beginning, partitions in _FORMS:
@@ -87,6 +87,6 @@ def topics_in(text: str) -> tuple[str, ...]:
 
 
 def _of_java(text: str) -> tuple[str, ...]:
-    """Collections have brackets from Kafka 2.4 on where they are printed as such."""
+    """Since Kafka 2.4, collections that are printed as collections have brackets."""
     inner = text.removeprefix("[").removesuffix("]")
     return tuple(inner.split(", ")) if inner else ()

@@ -14,7 +14,7 @@ UNKNOWN_CAUSE = "unknown"
 
 
 class ParsedReason(NamedTuple):
-    """Why a rebalance started, or a member was fenced.
+    """The reason why a rebalance started, or why a member was fenced.
 
     ``cause``: MEMBER_NEW, SESSION_EXPIRY, LEAVE, LEADER_REJOIN, METADATA_CHANGE, STATIC_UPDATE,
     SYNC_TIMEOUT, STORE_ERROR, JOINING_IN_PREPARE, OVER_CAPACITY, CONVERT, REBALANCE_TIMEOUT; or
@@ -60,8 +60,8 @@ def client_cause_of(client_reason: str | None) -> str | None:
     POLL_TIMEOUT, CLOSING, UNSUBSCRIBED, ADMIN_REMOVED, LEAVING, MEMBER_ID_REQUIRED,
     ALREADY_REBALANCING, TOPICS_CHANGED, SUBSCRIPTION_CHANGED, COOPERATIVE_FOLLOW_UP,
     ASSIGNMENT_MISMATCH, ERROR_RESPONSE, COMMIT_DURING_REBALANCE, AUTHENTICATION_ERROR, ENFORCED,
-    CONNECT_REJOIN, STREAMS_FOLLOW_UP, STREAMS_TASKS_CORRUPTED, STREAMS_SHUTDOWN; OTHER for a
-    reason that no known client library gives.
+    CONNECT_REJOIN, STREAMS_FOLLOW_UP, STREAMS_TASKS_CORRUPTED, STREAMS_SHUTDOWN. Returns OTHER for
+    a reason that no known client library gives.
     """
     if client_reason is None or client_reason == "not provided":
         return None

@@ -268,7 +268,7 @@ class Template:
     def form(self, fields: Mapping[str, object], coordinator: str) -> str:
         """The text with these fields.  Raises ValueError if a field is missing.
 
-        ``_`` is a tuple, whose values take the unnamed places in turn.
+        ``_`` is a tuple, whose values fill the unnamed places in turn.
         """
         out = [self.pieces[0]]
         unnamed = iter(fields.get("_", ()))  # type: ignore[call-overload]  # a tuple

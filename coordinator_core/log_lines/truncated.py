@@ -1,7 +1,7 @@
 """Truncated messages: copied from a terminal, a ticket or a viewer that shortens lines.
 
-Only complete fields are read: a field is complete if the fixed words after it have begun, a member
-id also if its UUID is complete.  A reason is classified by the part that is left.
+Only complete fields are read: a field is complete if the fixed words after it have begun, and a
+member id also if its UUID is complete.  A reason is classified by the part that is left.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _break_patterns(template: Template) -> Iterator[tuple[str, str]]:
 
 
 def _beginning(words: str) -> str:
-    """Any beginning of fixed words, with _MIN_CHARACTERS at least."""
+    """Any beginning of fixed words that has at least _MIN_CHARACTERS."""
     pattern = ""
     for character in reversed(words[_MIN_CHARACTERS:]):
         pattern = f"(?:{re.escape(character)}{pattern})?"

@@ -65,8 +65,8 @@ def common_to_all(of: Iterable[Ranges]) -> Ranges:
 
 
 def consistent(of: Iterable[Ranges]) -> Ranges:
-    """The versions that occur in all ranges.  Without such a version, as after an upgrade: the
-    versions in as many of them as possible.
+    """The versions that occur in all ranges.  If no version is in all of them, as after an upgrade:
+    the versions that are in as many of them as possible.
     """
     limits = list(dict.fromkeys(of))
     if common_versions := common_to_all(limits):

@@ -75,8 +75,8 @@ _Candidates = tuple[tuple[str, Wording], ...]
 class _Alike:
     """Wordings with the same first characters, by characters further on.
 
-    The search for distinctive words takes time, and a run meets few of the wordings: each part is
-    made when a message first needs it.
+    The search for distinctive words takes time, and a run meets only a few of the wordings, so each
+    part is computed when a message first needs it.
     """
 
     def __init__(self, wordings: list[Wording]) -> None:
@@ -158,7 +158,7 @@ def _candidates(wordings: list[Wording]) -> _Candidates:
 
 
 def _most_distinctive(template: Template, texts: list[str]) -> str:
-    """The fixed words that the fewest of these texts have, the longest of them."""
+    """The longest of the fixed words that the fewest of these texts contain."""
     return min(
         template.pieces[::2], key=lambda words: (sum(words in t for t in texts), -len(words))
     )

@@ -1,17 +1,18 @@
 """What the records of a consumer, share or streams group say: epochs, members, assignments.
 
-A group of these types has no rebalance that all members join.  Its coordinator counts up the group
-epoch whenever members, subscriptions or topics change, computes a target assignment for it, and
-each member reaches the target by its own heartbeats: it first gives up what others are to have
-(UNREVOKED), then waits until others have given up what it is to have (UNRELEASED), and is STABLE
-when it has all of it.  Every step is a record:
+A group of these types has no rebalance that all members join.  Its coordinator increases the group
+epoch whenever members, subscriptions or topics change, and computes a target assignment for the
+epoch.  Each member reaches the target by its own heartbeats: it first gives up partitions that
+other members will get (UNREVOKED), then waits until other members have given up its own new
+partitions (UNRELEASED), and is STABLE when it has all of them.  Every step is a record:
 
     member metadata -> group epoch -> target assignment -> current assignment of each member
 
-So a replay of the records in their order gives everything but the reason of a departure, which only
-the log has.  One target assignment is one generation; its number is the assignment epoch.  The
-group is Empty without members, Assigning while its epoch is above that of the target, Reconciling
-while a member has not reached the target, else Stable (`ConsumerGroup.maybeUpdateGroupState`).
+Therefore a replay of the records in their order gives everything except the reason of a departure,
+which only the log has.  One target assignment is one generation; its number is the assignment
+epoch.  The group is Empty without members, Assigning while its epoch is above that of the target,
+Reconciling while a member has not reached the target, else Stable
+(`ConsumerGroup.maybeUpdateGroupState`).
 
 What goes in, and what comes out
 --------------------------------
@@ -30,9 +31,9 @@ stay until its session ends.
 
 Example
 -------
-Member a has partitions 0 and 1 when b joins at 100 ms.  The coordinator computes a target at
-150 ms.  A heartbeat of a takes partition 1 away from it at 160 ms, which a confirms at 200 ms.  The
-next heartbeat of b, at 300 ms, brings the partition:
+Member a has partitions 0 and 1 when b joins at 100 ms.  The coordinator computes a target at 150
+ms.  A heartbeat of a removes partition 1 from a at 160 ms, which a confirms at 200 ms.  The next
+heartbeat of b, at 300 ms, returns the partition to b:
 
 >>> history = replay([
 ...     joined(0, "a"), bump(0, 2), *target(0, 2, a=[P0, P1]), current(0, "a", 2, STABLE, [P0, P1]),

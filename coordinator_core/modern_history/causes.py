@@ -1,9 +1,10 @@
-"""Why the group epoch was counted up: the changes in the same batch of records.
+"""The reasons why the group epoch increased: the changes in the same batch of records.
 
 A bump follows the records of what caused it (kafka's GroupMetadataManager writes them in one
 batch): metadata of a new or changed member, or tombstones of one that left.  A member with a
-regular expression waits for its first resolution, which is a later batch.  Without any, topics
-changed: a regular expression was resolved again, or the hash of the topics' metadata differs.
+regular expression waits for its first resolution, which is a later batch.  Without such changes,
+topics changed: a regular expression was resolved again, or the hash of the topics' metadata
+differs.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ COMPLETIONS = (REGEX_RESOLVED, STATE_INITIALIZED, TOPOLOGY_VALIDATED)
 
 @dataclass(frozen=True, slots=True)
 class EpochChange:
-    """``process`` is the one at the time of the change."""
+    """``process`` is the process at the time of the change."""
 
     cause: str
     member_id: str | None

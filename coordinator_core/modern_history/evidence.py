@@ -14,7 +14,7 @@ SAME_REQUEST_MS = 1000
 
 
 class RecordKind(StrEnum):
-    """What a record is about; the ends of the record types' names."""
+    """The object of a record; values are the ends of the record types' names."""
 
     GROUP = "GroupMetadata"
     MEMBER = "GroupMemberMetadata"
@@ -39,8 +39,8 @@ class GroupRecord:
     """A record, in the order of the log.
 
     ``epoch`` is the group epoch, assignment epoch, member epoch or, of a classic group, generation.
-    ``topic_ids`` are those of ``assigned``, in the order of the record.  ``subtopologies`` have
-    the ids and the topics that they read.  ``members`` are those of a classic group.
+    ``topic_ids`` are the topic ids of ``assigned``, in the order of the record.  ``subtopologies``
+    have the ids and the topics that they read.  ``members`` are the members of a classic group.
     """
 
     time_ms: int

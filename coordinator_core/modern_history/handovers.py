@@ -1,8 +1,9 @@
-"""Which partitions change their process, and what each change waited for.
+"""Finds partitions that change their process, and what each change waited for.
 
-A partition that a target gives to another member waits three times: the old member learns of it at
-its next heartbeat and gives the partition up (revocation), or is gone until its session expires
-(session); then the new member learns at its next heartbeat that the partition is free (heartbeat).
+A partition that a target gives to another member may wait three times.  The old member learns of
+the target at its next heartbeat and gives up the partition (revocation), or is gone until its
+session expires (session).  Then the new member learns at its next heartbeat that the partition is
+free (heartbeat).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""How often the members of a group send heartbeats, and after how long without one they expire.
+"""Estimates how often the members of a group send heartbeats, and after how long without one they
+expire.
 
 No record has the heartbeat interval or the session timeout: they are settings of the broker or of
-the group.  Where a setting is unknown, or had another value at that time, times show its value.
+the group.  If a setting is unknown, or had another value at that time, times show its value.
 Members write their current assignments at heartbeats, so the times of these records show the
 interval.  A session expires a session timeout after the last heartbeat, so the timeout is the time
 from a member's record to its expiry, less a number of intervals.
@@ -58,9 +59,9 @@ class Expiry:
     """A session that expired at ``at_ms``, and what bounds the member's last heartbeat before.
 
     ``heard_ms`` is the time of its last record.  ``committed_ms`` has the times of its last
-    commits, oldest first. ``silent_ms`` is a time after which it sent no heartbeat: it closed (a
-    static member), or a target was computed that it did not take.  ``session_ms`` of a classic
-    member, whose request has it.
+    commits, oldest first. ``silent_ms`` is a time after which the member sent no heartbeat: it
+    closed (a static member), or a target was computed that it did not take.  ``session_ms`` is the
+    timeout of a classic member, whose request contains it.
     """
 
     at_ms: int
@@ -96,7 +97,9 @@ def interval_of(memberships: Iterable[ModernMembership], usual_ms: int | None = 
 
 
 def _halved(frequent_ms: int, between: Sequence[int]) -> int:
-    """Half of the interval, if it occurs and clearly more of the times are multiples of it."""
+    """Half of the interval, if it occurs and clearly more of the times are multiples of this
+    half.
+    """
     half_ms = frequent_ms // 2
     if not any(abs(each - half_ms) <= _SIMILAR_MS for each in between):
         return frequent_ms
@@ -132,8 +135,9 @@ def timing_of(
 
 
 def _session_of(expiries: Sequence[Expiry], interval_ms: int, configured_ms: int | None) -> int:
-    """Of the timeouts within the bounds of all expiries, one whose last heartbeats are whole
-    intervals after the members' records: the default, else a multiple of 5 s, else the longest."""
+    """A timeout within the bounds of all expiries for which the last heartbeats are whole intervals
+    after the members' records: the default, else a multiple of 5 s, else the longest.
+    """
     if not expiries:
         return configured_ms or SESSION_MS
     longest_ms = min(_longest_ms(each, interval_ms) for each in expiries)

@@ -34,7 +34,7 @@ class GenerationMember:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What a member has, or should have by the target."""
+    """The partitions that a member has, or should have by the target."""
 
     member_id: str
     process: str
@@ -44,9 +44,9 @@ class Owned:
 @dataclass(slots=True, kw_only=True)
 class Generation:
     """One target assignment.  ``reconciling_ms`` is the time in Reconciling until the next epoch;
-    ``member_count``: None if lines alone do not show it;
-    ``assignor``: None for a group without members; ``is_assumed`` means that no evidence names it.
-    ``input`` says what the assignor read (consumer groups).
+    ``member_count``: It is None if lines alone do not show it; ``assignor``: it is None for a group
+    without members. ``is_assumed`` means that no evidence names it.  ``input`` says what the
+    assignor read (consumer groups).
     """
 
     number: int
@@ -76,7 +76,8 @@ class EpochBump:
     """The group epoch was counted up, or the group converted.
 
     ``reason`` says what happened, as far as the cause does not say it.  ``has_target`` says whether
-    a later target takes it up; before Kafka 4.4 none does for a group that becomes empty.
+    a later target includes the epoch; before Kafka 4.4 no target does so for a group that becomes
+    empty.
     """
 
     epoch: int
@@ -92,9 +93,10 @@ class EpochBump:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
-    """A partition that changed its process.  ``asked_ms``: the target that gives it to the new one;
-    ``released_ms``: the old one had it no more, nor was asked to give it up; ``waited_for`` is
-    revocation, session or heartbeat, by what took longest.
+    """A partition that changed its process.  ``asked_ms`` is the time of the target that gives it
+    to the new process.  ``released_ms`` is the time since which the old process neither had it nor
+    was asked to give it up; ``waited_for`` is revocation, session or heartbeat, by what took
+    longest.
     """
 
     partition: Partition

@@ -1,9 +1,10 @@
 """Plays the lines about one incarnation of a group of which no record is known.
 
-At the default level a coordinator logs who joins and leaves, group epochs and targets, but neither
-assignments nor the epochs that members reach.  So a generation is a target assignment with its time
-and its cause; its outcome is unknown, and its members are known only if the log begins with the
-group's first epoch.  A departure from a share or streams group counts up the epoch without a line.
+At the default level a coordinator logs joins, leaves, group epochs and targets, but neither
+assignments nor the epochs that members reach.  Therefore a generation is a target assignment with
+its time and its cause.  Its outcome is unknown, and its members are known only if the log begins
+with the group's first epoch.  A departure from a share or streams group counts up the epoch without
+a line.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _FIRST_EPOCHS = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedGroupLine:
     """``event`` is as in group_events; ``group_type`` is the type that the line names;
-    ``departure`` is that of a line about a member that left or was removed for good.
+    ``departure`` is the departure in a line about a member that left or was removed permanently.
     """
 
     time_ms: int

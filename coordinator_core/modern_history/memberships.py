@@ -33,9 +33,10 @@ class ModernMembership:
     """A member from its first record to its last; ``process`` is the process at the end of the
     membership.
 
-    ``ended_ms`` is the time of the member's tombstones, or of the group's conversion; None: it is
-    still there. ``how`` it ended: left, expired, dropped, replaced or converted, or None without a
-    log line. ``refused_ms`` says when another process with its instance id was refused (log).
+    ``ended_ms`` is the time of the member's tombstones, or of the group's conversion. It is None
+    while the member is in the group. ``how`` it ended: left, expired, dropped, replaced or
+    converted, or None without a log line. ``refused_ms`` says when another process with its
+    instance id was refused (log).
     """
 
     member_id: str
@@ -61,7 +62,7 @@ class ModernMembership:
 
     @property
     def away_ms(self) -> int | None:
-        """When a static member closed, to come back, or None if it has not."""
+        """The time at which a static member closed temporarily, or None if it has not."""
         last = self.last_step
         return last.time_ms if last is not None and last.epoch == AWAY else None
 
@@ -103,7 +104,7 @@ class Memberships:
             membership.how = "replaced"
 
     def convert(self, member_ids: Container[str], time_ms: int) -> None:
-        """These are members of the classic group that it is from now on."""
+        """These are members of the classic group from now on."""
         for member_id, membership in self._last.items():
             if membership.ended_ms == time_ms and member_id in member_ids:
                 membership.how = "converted"

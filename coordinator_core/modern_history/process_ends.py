@@ -1,4 +1,6 @@
-"""When the process behind a membership stopped to own partitions, and what shows it."""
+"""The time at which the process behind a membership stopped owning partitions, and the evidence for
+it.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,10 @@ each of its partitions."""
 
 @dataclass(frozen=True, slots=True)
 class MembershipEnd:
-    """When a membership ended.  If its session expired, ``heard_ms`` is the last heartbeat before
-    that, and ``due_ms`` is when the next heartbeat was due; ``back_ms`` says when the process was
-    back, unless its client would have kept the member id while the process was frozen.
+    """The time at which a membership ended.  If its session expired, ``heard_ms`` is the last
+    heartbeat before that, and ``due_ms`` the time at which the next heartbeat was due; ``back_ms``
+    says when the process was back, unless its client would have kept the member id while the
+    process was frozen.
     """
 
     at_ms: int
@@ -58,10 +61,11 @@ class MembershipEnd:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When a process stopped owning its partitions; ``at_ms`` None: it still owns them.
+    """The time at which a process stopped owning its partitions; ``at_ms`` None: it still owns
+    them.
 
     ``polled_ms`` says when a slow application last polled; it took no partition after that.
-    ``departure``: None while the process is a member, and if another member took its place.
+    ``departure``: it is None while the process is a member, and if another member took its place.
     """
 
     at_ms: int | None
@@ -132,7 +136,7 @@ class Ends:
         return End(killed_ms, NO_HEARTBEAT, is_estimated=True)
 
     def last_polls(self) -> dict[tuple[str, int], int]:
-        """By member id and time of departure: last poll of a slow application, in ms."""
+        """The last poll of a slow application in ms, by member id and time of departure."""
         polls = {}
         for membership in self._hows:
             polled_ms = self._of(membership).polled_ms
@@ -141,13 +145,15 @@ class Ends:
         return polls
 
     def _new_member_ms(self, membership: ModernMembership) -> int | None:
-        """When a client that takes a new member id after its session expired was back."""
+        """The time at which a client that takes a new member id after its session expired was
+        back.
+        """
         if keeps_member_id(membership.member_id):
             return None
         return _first_since(membership.ended_ms or 0, self._started[membership.process])
 
     def _polled_ms(self, membership: ModernMembership, how: str, back_ms: int) -> int | None:
-        """When a slow application last polled, or None if it was not slow.
+        """The time at which a slow application last polled, or None if it was not slow.
 
         A client whose application does not poll leaves, or stops its heartbeats,
         max.poll.interval.ms after the last poll.  librdkafka only stops its heartbeats: if its
@@ -196,9 +202,12 @@ class Ends:
         return self._hows[membership] == SESSION_EXPIRED and membership.instance_id is None
 
     def _how(self, membership: ModernMembership) -> str:
-        """Without a line: dropped at the end of its rebalance timeout; expired if it took no target
-        for two heartbeats, or its next life joined before it was gone, or if it made automatic
-        commits, but none when it ended; else, and if it came back, it left."""
+        """Without a line, the member was dropped if it ended at the end of its rebalance timeout.
+
+        Its session expired if it took no target for two heartbeats, if its next life joined before
+        it was gone, or if it made automatic commits, but none when it ended.  Otherwise, and if it
+        came back, it left.
+        """
         ended_ms, last = membership.ended_ms, membership.last_step
         if membership.how is not None or ended_ms is None or last is None:
             return membership.how or LEFT
@@ -238,7 +247,9 @@ class Ends:
         )
 
     def _silent_ms(self, membership: ModernMembership) -> int | None:
-        """When it closed, or the first target after its last heartbeat that it did not take."""
+        """The time at which it closed, or of the first target after its last heartbeat that it did
+        not take.
+        """
         last = membership.last_heartbeat
         if last is None or membership.away_ms is not None:
             return membership.away_ms
@@ -280,7 +291,9 @@ class Ends:
         return middle_ms
 
     def _next_lives_ms(self, membership: ModernMembership) -> Iterator[int]:
-        """When the process started again, or was refused as its instance id was in use."""
+        """The time at which the process started again, or was refused because its instance id was
+        in use.
+        """
         yield from membership.refused_ms
         next_ms = _first_since(membership.joined_ms + 1, self._started[membership.process])
         if next_ms is not None:

@@ -347,7 +347,7 @@ class _Player:
             generation.stable_ms, generation.outcome = self._time_ms, "stable"
 
     def _drop_bumps(self) -> None:
-        """No target takes up the epochs since the last one."""
+        """No target includes the epochs since the last target."""
         for bump in self._bumps_since_target:
             bump.has_target = False
         self._bumps_since_target, self._first_bump = [], None

@@ -1,7 +1,8 @@
-"""What the coordinator had to compute each target assignment of a consumer group.
+"""The input from which the coordinator computed each target assignment of a consumer group.
 
-A server assignor reads the members in the order of the coordinator's map, the topics that each of
-them subscribes to, and the previous target.  All of this is in the records before the target's.
+A server assignor reads the members in the order of the coordinator's map, the topics to which each
+member subscribes, and the previous target.  All of this input is in the records before the target's
+records.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Subscriber(NamedTuple):
 class TargetInput:
     """Members in the order of the coordinator's map, and the previous target by member id.
 
-    ``are_equal`` means that the coordinator takes all subscriptions for equal.  ``is_complete``
+    ``are_equal`` means that the coordinator considers all subscriptions equal.  ``is_complete``
     means that the records go back to the group's creation, without a gap.  ``is_first`` means that
     no record has a previous target.
     """
@@ -131,7 +132,9 @@ class TargetInputs:
         self._epoch = record.epoch
 
     def _has_only_its_first_member(self) -> bool:
-        """It joins in this batch, or before it if its regular expression has to be resolved."""
+        """The member joins in this batch, or before it if its regular expression has to be
+        resolved.
+        """
         members = list(self._group.members.values())
         return len(members) == 1 and (
             members[0].member_id in self._new_members or members[0].regex != ""

@@ -1,11 +1,12 @@
-"""When each process owned each partition: inferred from the memberships of a group.
+"""The time in which each process owned each partition, inferred from the memberships of a group.
 
 A client owns a partition from the response with its assignment until the response that asks for it
-back: both are records of the member.  A client that is busy gives the partition up later, when it
-acknowledges; a process that is closed owns its partitions until it leaves.  A process that was
-killed leaves nothing: it ended after its last heartbeat, a session timeout before its session
-expired, and before its next one.  A client that was frozen, or did not poll, is back under the same
-member id, which no other process has: it owned its partitions until then.
+back; a record of the member shows each of the two responses.  A client that is busy gives up the
+partition later, when it acknowledges.  A process that is closed owns its partitions until it
+leaves.  A process that was killed leaves nothing: it ended after its last heartbeat, a session
+timeout before its session expired, and before its next one.  A client that was frozen, or did not
+poll, is back under the same member id, which no other process has: it owned its partitions until
+then.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Tenure:
     """A process owned a partition; ``until_ms`` None: it still does.
 
     ``how`` it ended, ``by`` what evidence, and whether that time ``is_estimated``.  ``generation``
-    is the one in which it began.  For ``polled_ms`` and ``departure`` see `End`.
+    is the generation in which it began.  `End` explains ``polled_ms`` and ``departure``.
     """
 
     partition: Partition
@@ -60,8 +61,8 @@ class Tenure:
 class Shutdown:
     """The group was without processes from ``at_ms`` on, and none came back in time.
 
-    ``stopped_ms`` says when the last process stopped.  ``generation`` is that of the group at that
-    time.
+    ``stopped_ms`` says when the last process stopped.  ``generation`` is the generation of the
+    group at that time.
     """
 
     at_ms: int
@@ -71,7 +72,9 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """For an incarnation: owners of partitions, with times; ``shutdowns`` in the order of time."""
+    """The owners of partitions in an incarnation, with times; ``shutdowns`` in the order of
+    time.
+    """
 
     tenures: list[Tenure]
     shutdowns: list[Shutdown]
@@ -82,7 +85,9 @@ def ownership(
     commits: Commits | None = None,
     configured: ConfiguredTiming = NOT_CONFIGURED,
 ) -> Ownership:
-    """All partitions and active tasks; in share groups several members have one at a time."""
+    """All partitions and active tasks; in share groups several members have a partition at the same
+    time.
+    """
     ends = Ends(history, commits or {}, configured)
     targets = {
         each.number: {partition for owned in each.targets for partition in owned.partitions}
@@ -190,7 +195,9 @@ def _shutdowns(history: History, ends: Ends) -> list[Shutdown]:
 
 
 def _comings_and_goings(history: History) -> list[tuple[int, bool, ModernMembership]]:
-    """In the order of time; at the same time, departures of static members first."""
+    """Changes are in the order of time; at the same time, departures of static members come
+    first.
+    """
     events = []
     for each in history.memberships:
         events.append((each.joined_ms, True, each))

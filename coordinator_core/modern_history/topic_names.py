@@ -1,9 +1,9 @@
 """Names of topic ids that no record names: the subscribed topic that an id can only be.
 
 A target assignment has topic ids, its members' subscriptions have names.  If all ids of a target
-but one have their names, or a group has one topic only, the last id has the last name.  If the next
-target has one id and one name more, they belong together.  If a topic is deleted, the group's
-offsets of it are deleted by name, and its id leaves the next target.
+except one have their names, or a group has only one topic, the last id has the last name.  If the
+next target has one more id and one more name, the new id has the new name.  If a topic is deleted,
+the group's offsets of it are deleted by name, and its id leaves the next target.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _added(seen: set[Observation]) -> Iterator[Observation]:
 def names_by_subscription(
     observed: Iterable[Observation], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """Further names by topic id; ``named`` has those that records have."""
+    """Further names by topic id; ``named`` has the names that records contain."""
     observed = list(observed)
     names = dict(named)
     candidates: dict[str, frozenset[str]] = {}

@@ -2,15 +2,16 @@
 
 Classic groups.  A consumer finds its group coordinator, joins (JoinGroup), gets its assignment
 (SyncGroup), and then sends a Heartbeat every few seconds.  Heartbeats renew its session, and their
-answers announce the next rebalance.  It commits offsets (OffsetCommit), reads them back
+answers announce the next rebalance.  The group commits offsets (OffsetCommit), reads them back
 (OffsetFetch), and leaves (LeaveGroup).
 
 Modern groups.  A member of a consumer group (KIP-848), share group (KIP-932) or streams group
 (KIP-1071) sends one kind of request for all of this: a heartbeat with its member epoch, with what
 changed of its subscription, and with what it owns.  The answer has the member epoch and, if it
-changed, the assignment.  Epoch 0 joins, -1 leaves, and -2 says that a static member leaves for a
-while.  Members of consumer and streams groups commit offsets as in classic groups, with the member
-epoch in place of the generation.  Members of share groups acknowledge records instead.
+changed, the assignment.  With epoch 0 a member joins, with -1 it leaves, and with -2 a static
+member leaves temporarily.  Members of consumer and streams groups commit offsets as in classic
+groups, with the member epoch in place of the generation.  Members of share groups acknowledge
+records instead.
 
 Administrators describe, list and delete groups of all types.  Every request carries the group id.
 Requests of a member also carry its member id, its generation or member epoch and, for a static

@@ -30,7 +30,7 @@ def exceeded_poll_interval(quiet_ms: Any, poll_ms: Any) -> Any:
     """Returns whether a client's application exceeded its max.poll.interval.ms, ``poll_ms``.
 
     ``quiet_ms`` is the time from the last commit until the client left, or until its last
-    heartbeat. Takes numbers and returns a bool, or takes and returns columns of an engine.
+    heartbeat. It takes numbers and returns a bool, or takes and returns columns of an engine.
     """
     less_ms, more_ms = poll_ms - COMMIT_SLACK_MS, poll_ms + COMMIT_SLACK_MS
     return (quiet_ms > COMMIT_SLACK_MS) & (quiet_ms >= less_ms) & (quiet_ms <= more_ms)

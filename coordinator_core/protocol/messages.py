@@ -85,9 +85,9 @@ class OffsetCommit(NamedTuple):
 
 
 class OffsetFetch(NamedTuple):
-    """``partitions``: None for all partitions with an offset.
+    """``partitions``: It is None for all partitions with an offset.
 
-    ``member_id`` and ``member_epoch`` are those of a consumer group's member (KIP-848), from
+    ``member_id`` and ``member_epoch`` belong to a member of a consumer group (KIP-848), from
     version 9 on.
     """
 
@@ -122,10 +122,11 @@ TaskRows = tuple[tuple[str, str, tuple[int, ...]], ...]  # role, subtopology and
 
 
 class ConsumerGroupHeartbeat(NamedTuple):
-    """KIP-848. With ``member_epoch`` 0 a member joins, with -1 it leaves, with -2 (static) for a
-    time.
+    """KIP-848. With ``member_epoch`` 0 a member joins, with -1 it leaves, and with -2 it leaves
+    temporarily (static).
 
-    None, and a ``rebalance_timeout_ms`` of -1: unchanged.  ``owned`` has partitions by topic id.
+    None, or -1 for ``rebalance_timeout_ms``, means unchanged.  ``owned`` has partitions by topic
+    id.
     """
 
     request_id: str

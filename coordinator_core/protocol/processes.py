@@ -4,11 +4,11 @@ Members are one process if they have the instance id in common, else the client 
 
 A process that did not leave was killed, or its host was lost.  The coordinator notices only that
 requests stop: the process ended after its last one, and before the next one that it would have
-sent, a heartbeat or an automatic commit.  It also ended before its next life joined.  The evidence
-says no more, so the middle is the estimate.  On captures with known kill times, this estimate is
-0.9 s off on average at a heartbeat interval of 3 s.
+sent, a heartbeat or an automatic commit.  The process also ended before its next life joined.  The
+evidence says no more, so the middle is the estimate.  On captures with known kill times, this
+estimate is 0.9 s off on average at a heartbeat interval of 3 s.
 
-Tables compute with columns of an engine, models with numbers: the rule takes both.
+Tables compute with columns of an engine, and models with numbers, so the rule takes both.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def client_of(member_id: str) -> str:
 
 
 class Arithmetic(NamedTuple):
-    """``greatest`` and ``least`` are those of two or more values, without nulls.  ``when`` is the
-    value if the condition holds, else null.
+    """``greatest`` and ``least`` take two or more values, without nulls.  ``when`` is the value if
+    the condition holds, else null.
     """
 
     greatest: Callable[..., Any]
@@ -75,10 +75,10 @@ def killed_between(
 ) -> tuple[Any, Any]:
     """The earliest and the latest time of the end, in ms: numbers, or columns with ``by``.
 
-    ``sent_ms``: last requests; ``due_ms`` has the next ones; ``back_ms`` starts of the next life.
-    Columns need two or more values of ``sent_ms`` and of ``due_ms``.  A start before the last
-    request does not count: the coordinator renews the sessions of waiting members at the end of a
-    join.
+    ``sent_ms``: last requests; ``due_ms`` has the next requests; ``back_ms`` starts of the next
+    life.  Columns need two or more values of ``sent_ms`` and of ``due_ms``.  A start before the
+    last request does not count: the coordinator renews the sessions of waiting members at the end
+    of a join.
     """
     earliest_ms = by.greatest(*sent_ms)
     back = [by.when(each >= earliest_ms, each) for each in back_ms]

@@ -15,7 +15,7 @@ for whole Arrow batches; this codec is its reference.
 Flexible versions (KIP-482) differ in two ways.  Lengths of strings, bytes and arrays are unsigned
 varints of length + 1 (0 is null) instead of int16 or int32 (-1 is null).  Every struct ends with
 tagged fields: a count, then tag, size and bytes of each, in ascending order of tags.  A writer
-leaves out a tagged field with its default value; a reader keeps unknown tags, so that encoding a
+omits a tagged field with its default value.  A reader keeps unknown tags, so that encoding a
 decoded record gives the same bytes.
 
 In a classic group's value, subscriptions and assignments are bytes that only the clients

@@ -1,7 +1,7 @@
 """Versions of client data: every version of a layout, and which of them reads given bytes.
 
-Clients open their data with a version (int16).  As Kafka's clients do, a version above the newest
-known one is read as the newest known one: newer versions only add fields at the end.
+Clients open their data with a version (int16).  Like Kafka's clients, it reads a version above the
+newest known version as the newest known version, because newer versions only add fields at the end.
 """
 
 from __future__ import annotations

@@ -54,7 +54,9 @@ def _keys() -> dict[int, MessageCodec]:
 
 
 def _values() -> dict[tuple[int, int], list[MessageCodec]]:
-    """Layouts by type and version: the current one first, then those of early-access releases."""
+    """Layouts by type and version: the current layout comes first, then the layouts of early-access
+    releases.
+    """
     values: dict[tuple[int, int], list[MessageCodec]] = {}
     for layout in layouts():
         if layout.type == "coordinator-value" and layout.api_key is not None:

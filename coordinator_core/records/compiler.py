@@ -199,7 +199,7 @@ def _plain_reader(fields: Sequence[StructField]) -> Reader:
 
 
 def _plain_writer(fields: Sequence[StructField], names: set[str]) -> Writer:
-    """``names`` are fields of all versions; those of other versions are skipped, as Kafka does."""
+    """``names`` are fields of all versions; fields of other versions are skipped, as in Kafka."""
     steps = [(field.name, field.part.write, field.default) for field in fields]
 
     def write(out: bytearray, value: Any) -> None:

@@ -1,9 +1,10 @@
 """Metadata of Kafka Connect's workers: what they report when they join, and their assignments.
 
 Connect's group has protocol type ``connect``.  By protocol ``eager`` an assignment lists all
-connectors and tasks of a worker; by ``compatible`` and ``sessioned`` (KIP-415, KIP-507) it lists
-those that are new for the worker and those that the worker must give up, and a worker reports its
-current assignment when it joins.  Workers treat a newer version as the newest known one.
+connectors and tasks of a worker.  By ``compatible`` and ``sessioned`` (KIP-415, KIP-507) it lists
+the connectors and tasks that are new for the worker and those that the worker must give up, and a
+worker reports its current assignment when it joins.  Workers treat a newer version as the newest
+known one.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ ConnectorTask = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerAssignment:
-    """``assigned`` has all connectors and tasks in version 0, the new ones in later versions.
-    After ``delay_ms`` the workers join again; it is 0 if they do not.
+    """``assigned`` has all connectors and tasks in version 0, and only new ones in later versions.
+    After ``delay_ms`` the workers join again; 0 means that they do not.
     """
 
     version: int
@@ -37,7 +38,7 @@ class WorkerAssignment:
     delay_ms: int
 
     def after(self, before: Iterable[ConnectorTask]) -> list[ConnectorTask]:
-        """What the worker has with this assignment, having had ``before``."""
+        """The connectors and tasks of the worker with this assignment, if it had ``before``."""
         if self.version == 0:
             return sorted(set(self.assigned))
         return sorted((set(before) - set(self.revoked)) | set(self.assigned))

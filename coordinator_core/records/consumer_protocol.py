@@ -1,8 +1,8 @@
 """Client data inside group records: subscriptions, assignments, the sticky assignors' user data.
 
-The coordinator forwards these bytes without decoding them; clients write and read them.  As
-Kafka's client does, a version above the newest known one is read as the newest known one, and
-bytes after the last field are ignored, since a newer version may have added fields.
+The coordinator forwards these bytes without decoding them; clients write and read them.  Like
+Kafka's client, it reads a version above the newest known version as the newest known version.
+Bytes after the last field are ignored, because a newer version may have added fields.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _write_int16 = number_writer("int16")
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """``version`` is the one in the bytes; fields that it lacks have Kafka's defaults."""
+    """``version`` is the version in the bytes; fields that it lacks have Kafka's defaults."""
 
     version: int
     topics: list[str]
@@ -36,7 +36,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``version`` is the one in the bytes."""
+    """``version`` is the version in the bytes."""
 
     version: int
     partitions: TopicPartitions

@@ -8,9 +8,9 @@ from typing import ClassVar
 class BadRecord(ValueError):
     """Bytes that do not match the layout of their type and version.
 
-    ``type_name`` is the layout, such as GroupMetadataValue; ``version``: None for a key, or if it
-    is unreadable; ``field`` is a path such as ``members[2].client_id``; ``position`` is a byte
-    offset from the start of the key, value or blob.
+    ``type_name`` is the layout, such as GroupMetadataValue; ``version``: it is None for a key, or
+    if it is unreadable. ``field`` is a path such as ``members[2].client_id``; ``position`` is a
+    byte offset from the start of the key, value or blob.
     """
 
     kind: ClassVar[str] = "unreadable bytes"
@@ -43,13 +43,17 @@ class NewerValueVersion(BadRecord):
 
 
 class UnwritableFields(BadRecord):
-    """Fields that their layout cannot hold; ``position`` is where they would begin."""
+    """Fields that their layout cannot hold; ``position`` is the position at which they would
+    begin.
+    """
 
     kind = "unwritable fields"
 
 
 class Misfit(Exception):
-    """Why one field cannot be read or written; each enclosing struct adds its name to ``path``."""
+    """The reason why one field cannot be read or written; each enclosing struct adds its name to
+    ``path``.
+    """
 
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(position, reason)

@@ -1,6 +1,6 @@
 """Members of a GroupMetadata record that Kafka's tools print as text, without most of their fields.
 
-Before 3.8, kafka-dump-log prints a member's id and its assigned partitions only.  Such a member is
+Before 3.8, kafka-dump-log prints only a member's id and its assigned partitions.  Such a member is
 written as bytes with a session timeout that no broker stores; the decoders return null for the
 fields in ``NOT_IN_TEXT``.
 """
@@ -20,7 +20,10 @@ NOT_IN_TEXT = (
 
 
 def member_of_text(member_id: str, assignment: bytes) -> dict[str, Any]:
-    """The member as `encode_value` takes it; ``assignment``: ConsumerProtocolAssignment."""
+    """The member in the form that `encode_value` takes; ``assignment``:
+
+    ConsumerProtocolAssignment.
+    """
     return {
         "member_id": member_id,
         "client_id": "",

@@ -1,8 +1,8 @@
 """User data of Kafka Streams' members under the classic protocol (assignor ``stream``).
 
 An application's consumers subscribe with the layout of ConsumerProtocol; the partitions of their
-assignments are those of their active tasks.  The user data holds the rest.  Subscription: the
-process, and the tasks with state on its disk.  Assignment: the task of each partition, standby
+assignments are the partitions of their active tasks.  The user data holds the rest.  Subscription:
+the process, and the tasks with state on its disk.  Assignment: the task of each partition, standby
 tasks, and when to join again.  A version above the newest known one is not read.
 """
 
@@ -37,8 +37,8 @@ _read_int32 = number_reader("int32")
 @dataclass(frozen=True, slots=True)
 class SubscriptionInfo:
     """``offset_sums`` say how much state of each task the process has on disk, summed over its
-    changelogs; ACTIVE_OFFSET_SUM of active tasks, 0 of others in versions before 7, which lack
-    the sums.  ``endpoint``: application.server, or None if empty or before version 2."""
+    changelogs; ACTIVE_OFFSET_SUM for active tasks, and 0 for other tasks in versions before 7,
+    which lack the sums.  ``endpoint``: application.server, or None if empty or before version 2."""
 
     version: int
     process_id: str

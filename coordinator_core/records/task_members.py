@@ -7,8 +7,8 @@ so it alone tells what each member has.
 Warm-ups.  When a Streams task should move to a process that has not restored the task's state, the
 leader leaves the task with a process that has, lets the other process restore it, and schedules a
 probing rebalance (KIP-441).  In the bytes such a warm-up is a standby task like any other.  Here,
-standby tasks are warm-ups if a rebalance is scheduled and the task has more of them than
-num.standby.replicas, which is estimated as the smallest number that a task with state has; of a
+standby tasks are warm-ups if a rebalance is scheduled and the task has more standby tasks than
+num.standby.replicas, which is estimated as the smallest number that a task with state has.  Among a
 task's standby tasks, those with the least state on disk are the warm-ups.  A task that no member
 has as active is being revoked; its next owner keeps it as standby until then, which is no warm-up.
 """
@@ -56,7 +56,7 @@ class AssignedTask(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class TaskMember:
-    """One member's own metadata, or None where its framework or version lacks the field.
+    """One member's own metadata, or None if its framework or version lacks the field.
 
     ``config_offset``: Connect: what the worker had read when it joined; ``assigned_config_offset``
     says what its assignment is for.  ``delay_ms``: Connect: after this time the workers join

@@ -9,7 +9,7 @@ generation field that answer's generation.
 A trace is a list of JSON objects in one order.  The first is the start line, with every member id
 that was made, so that another implementation can play the scenario with the same ids.  Then come
 ``response`` lines (an answer, with its fields), ``record`` lines (key and value, in base64) and
-``state`` lines (where a group ended up after a step or a timer, if that changed).
+``state`` lines (the state of a group after a step or a timer, if it changed).
 
 Kafka's own coordinator classes (tools/differential) and real brokers play the same scenarios, and
 their traces are what the engine is tested against.  Time is virtual: timers due at a step's time

@@ -1,4 +1,4 @@
-"""What a step of a scenario refers to: answers to earlier steps.
+"""Resolves references of a scenario's steps to answers to earlier steps.
 
 The coordinator makes member ids and epochs, so a step names them by the step whose answer has them:
 "@a1" is the member id, epoch or assignment of the answer to step a1, and "last" is the member's
@@ -27,7 +27,7 @@ _ROLES = ("active", "standby", "warmup")
 
 
 class MemberAnswer:
-    """What an answer says of a member; ``assignment`` None: unchanged."""
+    """The values of a member in an answer; ``assignment`` None: unchanged."""
 
     __slots__ = ("assignment", "epoch", "member_id")
 
@@ -38,7 +38,7 @@ class MemberAnswer:
 
 
 class References:
-    """``names`` are those of topics, by id."""
+    """``names`` are names of topics, by id."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -46,7 +46,7 @@ class References:
         self._last_of: dict[tuple[str, str], MemberAnswer] = {}  # last answers by group and member
 
     def member(self, text: str | None) -> str:
-        """The member id; text that refers to no answer stands for itself."""
+        """The member id; text that refers to no answer is the member id itself."""
         answer = self._answers.get(text or "")
         return text or "" if answer is None else answer.member_id
 

@@ -1,6 +1,7 @@
 """The request of a step, for groups of all types.
 
-A step has only the fields that its test is about; the others have the value that a client sends.
+A step has only the fields that its test is about; all other fields have the value that a client
+sends.
 """
 
 from __future__ import annotations

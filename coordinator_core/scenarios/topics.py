@@ -33,7 +33,7 @@ class ScenarioTopics:
         return _uuid_text((0xDEAD << 64) | string_hash(name) & (1 << 64) - 1)
 
     def change(self, rows: list[Json], deleted: list[str]) -> list[TopicImage]:
-        """Create, enlarge and delete topics; returns those that changed."""
+        """Create, enlarge and delete topics; returns the topics that changed."""
         for name in deleted:
             del self.images[name]
         topics = [self._grown(row) for row in rows]
@@ -45,7 +45,7 @@ class ScenarioTopics:
         return changed
 
     def _grown(self, row: Json) -> TopicImage:
-        """The topic with new partitions; those that it has keep their replicas."""
+        """The topic with new partitions; its existing partitions keep their replicas."""
         topic_id = _uuid_text(int(row["id"].replace("-", ""), 16))
         before = self.images.get(row["name"]) or TopicImage(row["name"], topic_id, 0)
         count = max(row["partitions"], before.partitions)

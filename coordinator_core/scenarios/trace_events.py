@@ -46,7 +46,7 @@ def response_event(at_ms: int, to: str, op: str, response: Response) -> dict[str
 def modern_response_event(
     at_ms: int, to: str, op: str, response: Response, names: Mapping[str, str]
 ) -> dict[str, Json]:
-    """``response_event`` for all group types; ``names`` are those of topics, by id."""
+    """``response_event`` for all group types; ``names`` are names of topics, by id."""
     event = {"at_ms": at_ms, "event": "response", "to": to, "op": op}
     fields = _MODERN_FIELDS.get(type(response))
     if fields is None:

@@ -11,12 +11,13 @@ run by phase (faults, appends, coordinator timers, requests, responses, clients)
 never by the order in which they were scheduled.
 
 Seeds.  Each random number is a hash of the seed and of its purpose (a process, a time, an offset);
-there is no sequence of draws.  So the same fleet and seed yield the same bytes, and a group behaves
-the same whether it is simulated alone, among thousands, or with idle time skipped.
+there is no sequence of draws.  Therefore the same fleet and seed yield the same bytes, and a group
+behaves the same whether it is simulated alone, among thousands of groups, or with idle time
+skipped.
 
-Faults.  To processes: stop, kill, freeze (garbage collection), slow poll, network cut, a second
-process with the same group.instance.id.  To messages: delay, loss, duplication, reordering.  To
-brokers: leadership moves, broker stops, failed appends.  To partitions of a group: a pause, a
+Faults.  Processes are stopped, killed, frozen (garbage collection), slow to poll, cut from the
+network, or doubled with the same group.instance.id.  Messages are delayed, lost, duplicated or
+reordered.  Brokers move leadership, stop, or fail appends.  Partitions of a group pause, or have a
 record that ends each process that handles it.
 
 Idle time.  A stable group without messages in flight can only change at times that are known in

@@ -107,7 +107,7 @@ class SimulatedBroker:
         return commit._replace(topic_ids=ids)
 
     def _run_background(self, now_ms: int) -> None:
-        """What the broker does in other threads: it resolves regular expressions."""
+        """Work of the broker's other threads: it resolves regular expressions."""
         while (effects := self.coordinator.run_background(now_ms)) is not None:
             self._perform(effects, now_ms)
 

@@ -17,7 +17,9 @@ _LOSS, _COPY, _ORDER, _DELAY, _COPY_DELAY = range(5)
 
 
 class Transit(NamedTuple):
-    """When a message arrives, None if it is lost; when its copy arrives, None without a copy."""
+    """The time at which a message arrives, None if it is lost, and the time at which its copy
+    arrives, None without a copy.
+    """
 
     arrives_ms: int | None
     copy_ms: int | None = None

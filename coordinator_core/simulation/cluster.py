@@ -70,8 +70,8 @@ def simulate(
 
     ``skips_idle`` False simulates every heartbeat; the outputs are the same.  ``commits`` False
     also skips automatic commits of idle groups; only their records are missing.  ``partitions``
-    are only groups of these partitions of `__consumer_offsets`; their outputs do not depend on the
-    others.  ``traces``, ``log_lines`` False: without these outputs.
+    limits the simulation to groups of these partitions of `__consumer_offsets`; their outputs do
+    not depend on other partitions.  ``traces``, ``log_lines`` False: without these outputs.
     """
     cluster = SimulatedCluster(
         fleet,
@@ -191,8 +191,9 @@ class SimulatedCluster:
                 self.later(process, self.start_ms + at_ms, process.work)
 
     def _turns_ms(self, obstacle: Obstacle) -> Iterator[int]:
-        """When applications must check the partition: just before a pause, and once a pill is in
-        the log."""
+        """The times at which applications must check the partition: just before a pause, and once a
+        pill is in the log.
+        """
         yield obstacle.at_ms - 1
         if obstacle.kind == "pill":
             yield obstacle.at_ms + 1000 // max(self.topics[obstacle.partition[0]].rate, 1) + 1
@@ -308,7 +309,7 @@ class SimulatedCluster:
     def limit(
         self, group_id: str, partition: TopicPartition, position: int, now_ms: int
     ) -> tuple[int, bool] | None:
-        """Where the first obstacle of the partition stops its application."""
+        """The position at which the first obstacle of the partition stops its application."""
         since_ms = now_ms - self.start_ms
         limits = [
             (position, False)

@@ -1,9 +1,10 @@
-"""What the applications of a simulated group handle: the positions that their consumers commit.
+"""The records that the applications of a simulated group handle, and the positions that their
+consumers commit.
 
 The application of a process has one thread.  It handles the records of its partitions in turn, each
 for ``handle_ms``, from the position that its consumer fetched: the group's committed offset.  A
-process that is frozen or does not poll handles nothing.  What a killed process had not committed,
-another process handles again.
+process that is frozen or does not poll handles nothing.  Records that a killed process had not
+committed are handled again by another process.
 """
 
 from __future__ import annotations

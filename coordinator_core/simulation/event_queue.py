@@ -48,7 +48,7 @@ class EventQueue:
         heappush(self._entries, QueueEntry(at_ms, phase, actor, self._scheduled, callback))
 
     def step(self, until_ms: int) -> bool:
-        """Run the next entry if it is due before ``until_ms``; False if none is."""
+        """Run the next entry if it is due before ``until_ms``. Returns False if nothing is due."""
         if not self._entries or self._entries[0].at_ms >= until_ms:
             return False
         entry = heappop(self._entries)

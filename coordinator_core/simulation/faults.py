@@ -35,7 +35,9 @@ class Faults:
         return at_ms, at_ms + lasts_ms
 
     def quiet_until(self, now_ms: int) -> int | None:
-        """When the next fault begins, or the end of the simulation; None during a fault."""
+        """The time at which the next fault begins, or the end of the simulation; it is None during
+        a fault.
+        """
         index = bisect_right(self.unsettled, (now_ms, now_ms))
         if index and now_ms < self.unsettled[index - 1][1]:
             return None
@@ -124,7 +126,9 @@ class Faults:
                 self._lead(partition.number, self._next(broker_id), now_ms)
 
     def _take_back(self, broker_id: int, now_ms: int) -> None:
-        """Elect the broker for the partitions that prefer it and for those without a leader."""
+        """Elect the broker for the partitions that prefer it and for partitions without a
+        leader.
+        """
         if not self._cluster.brokers[broker_id].is_up:
             return
         for partition in self._cluster.partitions:

@@ -1,6 +1,6 @@
 """The ground truth about a group's generations: times, members, assignments, causes, outcomes.
 
-It is taken from the coordinator's groups and events, not from records or log lines.
+The truth is taken from the coordinator's groups and events, not from records or log lines.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class GenerationTruth:
 
 
 class GroupTruth:
-    """A group's generations.  Each is emitted when it ends.
+    """A group's generations.  Each rebalance is emitted when it ends.
 
     ``sync_assignments`` are the assignments of the leader's last SyncGroup, by member id.
     ``last_ended`` is the number of the last generation that ended.  ``continues`` have the last

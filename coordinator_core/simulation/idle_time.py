@@ -1,4 +1,4 @@
-"""Idle time is skipped: a stable group in which nothing but heartbeats can happen for a while.
+"""Skips idle time: a stable group in which nothing but heartbeats can happen for some time.
 
 Everything that can end the idle time is known in advance: planned actions, faults and the
 consumers' own timers.  Until shortly before the first of them, every heartbeat would be answered
@@ -64,7 +64,9 @@ class IdleSkipper:
     def _idle_until(
         self, group: SimulatedGroup, running: list[SimulatedProcess], now_ms: int
     ) -> int | None:
-        """When anything other than a heartbeat may happen, or None if the group is not idle now."""
+        """The time at which anything other than a heartbeat may happen, or None if the group is not
+        idle now.
+        """
         fault_ms = self._next_fault_ms(now_ms)
         if fault_ms is None:
             return None
@@ -128,7 +130,9 @@ class IdleSkipper:
         return min([deadline_ms, *(each + _REGEX_REFRESH_MS for each in resolved_ms)])
 
     def _topics_grow_ms(self, now_ms: int) -> list[int]:
-        """When topics grow from now on; the next heartbeat computes the hash of them again."""
+        """The times at which topics grow from now on; the next heartbeat computes the hash of the
+        topics again.
+        """
         start_ms = self._cluster.start_ms
         times_ms = [
             start_ms + at_ms for topic in self._cluster.topics.values() for at_ms, _ in topic.grows

@@ -1,7 +1,7 @@
 """The ground truth about a consumer, share or streams group: its targets, and who reached them.
 
-It is taken from the coordinator's group and events.  A generation is a target assignment, its
-number the assignment epoch.
+The truth is taken from the coordinator's group and events.  A generation is a target assignment,
+its number the assignment epoch.
 """
 
 from __future__ import annotations
@@ -306,6 +306,8 @@ def _owner(member: Any) -> str:
 
 
 def _units(assigned: Any) -> list[tuple[Any, ...]]:
-    """Of a consumer group's member: (topic id, partition); of a streams group's: active tasks."""
+    """The units of a consumer group's member are (topic id, partition); those of a streams group's
+    member are active tasks.
+    """
     by_topic = getattr(assigned, "active", assigned)
     return [(topic, number) for topic, numbers in by_topic.items() for number in numbers]

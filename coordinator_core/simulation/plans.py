@@ -41,7 +41,7 @@ OBSTACLES = ("pause", "pill")
 
 
 class Obstacle(NamedTuple):
-    """What stops one partition of a group; ``until_ms`` None: to the end.
+    """An event that stops one partition of a group; ``until_ms`` None: to the end.
 
     ``pause`` means that no process handles its records.  ``pill`` means that the record that is
     produced at ``at_ms`` ends each process that begins to handle it.
@@ -59,8 +59,8 @@ class Obstacle(NamedTuple):
 
 
 class ProcessSpec(NamedTuple):
-    """``instance_of`` is the slot's name, which is the group.instance.id of static members. For
-    the first life's ``claims`` see ConsumerConfig.
+    """``instance_of`` is the slot's name, which is the group.instance.id of static members.
+    ConsumerConfig explains the first life's ``claims``.
     """
 
     name: str
@@ -183,7 +183,7 @@ def planned_actions(
 ) -> tuple[list[ProcessSpec], list[Action]]:
     """A group's processes in order of their first action, and all actions in order of time.
 
-    Without a plan that starts processes, all of them start at once.
+    Without a plan that starts processes, all processes start at once.
     """
     key = key_of(seed, group, "plans")
     slots = _Slots(group=group, key=key, names={}, alive=processes)
@@ -272,8 +272,8 @@ def _crash_loop(plan: Plan, at_ms: int, process: str) -> Iterator[Action]:
 
 
 def _scale(plan: Plan, at_ms: int, round_: int, slots: _Slots) -> Iterator[Action]:
-    """Start or stop processes until ``to`` of them run; the last started are stopped first.
-    Autoscaling goes up and down between ``low`` and ``high``, one process at a time.
+    """Start or stop processes until ``to`` of them run; the processes that started last are stopped
+    first.  Autoscaling goes up and down between ``low`` and ``high``, one process at a time.
     """
     to = plan.to
     if plan.kind == "autoscale":

@@ -1,13 +1,12 @@
 """One group's process lives, played under any protocol, and the same measures for all of them.
 
-A process life is started, stopped, killed, frozen, or does not poll for a while (``Action``).  The
+A process life is started, stopped, killed, frozen, or temporarily does not poll (``Action``).  The
 group's ``GroupSpec`` says the rest: protocol, client library, assignor, timeouts, static members,
 and after which time a supervisor restarts a process whose client failed (``restart_ms``).
 
     measures = played(PlayedLives(era, config, topics, group, from_ms, to_ms), seed=1).measures
 
-This is what a prediction across protocols needs: the same lives, another protocol, comparable
-measures.
+A prediction across protocols needs the same lives, another protocol, and comparable measures.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ class PlayedLives:
 
 
 class Measures(NamedTuple):
-    """``rebalances`` are generations of a classic group that became stable, targets of the others.
-    ``not_stable_ms`` is the time in PreparingRebalance and CompletingRebalance, or in Assigning
-    and Reconciling.  ``moved_partitions``: by records.  ``unowned_partition_ms`` is by the
-    clients' callbacks and ends.  ``static_refused`` has process lives that ended as their id was
-    in use.
+    """``rebalances`` are generations of a classic group that became stable, and targets of other
+    groups.  ``not_stable_ms`` is the time in PreparingRebalance and CompletingRebalance, or in
+    Assigning and Reconciling.  ``moved_partitions``: by records.  ``unowned_partition_ms`` is by
+    the clients' callbacks and ends.  ``static_refused`` has process lives that ended as their id
+    was in use.
     """
 
     rebalances: int
@@ -76,9 +75,9 @@ class PlayedConversion(NamedTuple):
 
 
 class PlayedGroup(NamedTuple):
-    """``counts`` are those of the whole time: group_epochs, members_joined, members_left, ...;
-    ``conversions`` are those of the measured time; ``failures`` are process lives that ended
-    because of an error, by the error's name.
+    """``counts`` are counts of the whole time: group_epochs, members_joined, members_left, ...;
+    ``conversions`` are the conversions in the measured time; ``failures`` are process lives that
+    ended because of an error, by the error's name.
     """
 
     measures: Measures
@@ -121,7 +120,7 @@ def played(lives: PlayedLives, *, seed: int, skips_idle: bool = True) -> PlayedG
 
 class MeasureCounter:
     """Counts the measures of a simulated group between two times.  ``owned`` counts the time
-    without an owner; None: the whole period between these times.
+    without an owner; None means the whole period between these times.
     """
 
     def __init__(self, from_ms: int, to_ms: int, owned: OwnershipTimes | None = None) -> None:

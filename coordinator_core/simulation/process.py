@@ -42,8 +42,8 @@ Callback = Callable[[int], None]
 class ProcessEnvironment(Protocol):
     """The cluster as a process uses it: its services, and receivers of notifications.
 
-    ``has_records`` says whether anything is produced to the topics; else all positions stay 0. For
-    ``produced`` and ``limit`` see `SimulatedApplication`.
+    ``has_records`` says whether anything is produced to the topics; else all positions stay 0.
+    `SimulatedApplication` explains ``produced`` and ``limit``.
     """
 
     has_records: bool

@@ -1,8 +1,8 @@
 """Random numbers by seed and purpose.
 
-A number is a hash of the seed and of its purpose.  There is no sequence of draws: the
-delay of one message does not depend on how many messages were sent before.  So a group behaves the
-same alone, among thousands of groups and with its idle time skipped.
+A number is a hash of the seed and of its purpose.  There is no sequence of draws: the delay of one
+message does not depend on how many messages were sent before.  Therefore a group behaves the same
+alone, among thousands of groups and with its idle time skipped.
 """
 
 from __future__ import annotations

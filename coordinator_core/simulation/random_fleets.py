@@ -58,7 +58,7 @@ def random_fleet(
 
     ``partitions`` are the partitions of `__consumer_offsets` that the groups are in, and the total
     number of partitions.  Fleets without a common partition can be read as one cluster.
-    ``with_modern_groups`` are groups of all types, and classic ones that become consumer groups.
+    ``with_modern_groups`` adds groups of all types, and classic groups that become consumer groups.
     """
     draws = _Draws(seed)
     if with_modern_groups:

@@ -16,10 +16,10 @@ from coordinator_core.simulation.spec import GroupSpec
 class SimulatedGroup:
     """``done`` is the number of ``actions`` carried out.  ``open`` has messages in transit plus
     appends not acknowledged.  ``ids`` have the number of member ids assigned.  ``later_ms`` has
-    times at which the processes have something scheduled.  ``idle_not_before_ms`` says when to
-    look for idle time next. ``written_ms`` says when the last record about the group was written,
-    other than offsets. ``truth`` is that of the time as a classic group, ``modern_truth``: as one
-    of another type. ``has_expired`` says whether a session, or the wait for a pending member's
+    times at which the processes have something scheduled.  ``idle_not_before_ms`` says when to look
+    for idle time next. ``written_ms`` says when the last record about the group was written, other
+    than offsets. ``truth`` is about the time as a classic group, and ``modern_truth`` about the
+    time as another type. ``has_expired`` says whether a session, or the wait for a pending member's
     join, has expired.
     """
 
@@ -44,5 +44,5 @@ class SimulatedGroup:
 
     @property
     def next_action_ms(self) -> int | None:
-        """When the next planned action is due, in ms since the fleet's start."""
+        """The time at which the next planned action is due, in ms since the fleet's start."""
         return self.actions[self.done].at_ms if self.done < len(self.actions) else None

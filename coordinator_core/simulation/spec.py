@@ -92,9 +92,9 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """``partition`` is that of `__consumer_offsets`, None for all.  ``broker_id`` is the broker
-    that stops or becomes leader, None for the next one.  ``length_ms`` says how long the broker is
-    down or appends fail.
+    """``partition`` is a partition of `__consumer_offsets`, or None for all.  ``broker_id`` is the
+    broker that stops or becomes leader, None for the next one.  ``length_ms`` says how long the
+    broker is down or appends fail.
     """
 
     kind: str
@@ -111,7 +111,7 @@ class Script:
     """Processes and their actions in order of time, listed one by one instead of as plans.
 
     By process name: ``own`` has settings of a process that differ from its group's; ``hosts``:
-    client hosts; ``member_ids`` are those of clients that make their ids themselves, by life.
+    client hosts; ``member_ids`` are the ids of clients that make their ids themselves, by life.
     """
 
     processes: tuple[ProcessSpec, ...]
@@ -127,14 +127,14 @@ class GroupSpec:
 
     ``client`` is a name of LIBRARIES.  ``static`` means that each process has a group.instance.id,
     its name. ``commit_interval_ms`` None: no commits.  ``listener_ms`` is the duration of a
-    listener call. ``restart_ms`` is the time from a failure of the process to its restart; None:
-    no restart. ``handle_ms`` is the time per record; 0: none.  ``obstacles`` are those of its
+    listener call. ``restart_ms`` is the time from a failure of the process to its restart; None: no
+    restart. ``handle_ms`` is the time per record; 0: none.  ``obstacles`` are the obstacles of its
     partitions. ``script`` replaces ``processes`` and ``plans``.  ``timer_delay_us``: see
     ConsumerConfig.
 
-    ``protocol`` is classic, consumer, share or streams.  Of the last three: ``remote_assignor``,
-    and ``regex`` instead of topics, as in ConsumerConfig; ``configs`` have the group's own
-    configuration, by Kafka's names, such as consumer.session.timeout.ms.
+    ``protocol`` is classic, consumer, share or streams.  For the last three group types:
+    ``remote_assignor``, and ``regex`` instead of topics, as in ConsumerConfig; ``configs`` have the
+    group's own configuration, by Kafka's names, such as consumer.session.timeout.ms.
     """
 
     name: str
@@ -328,7 +328,7 @@ def _modern_types(group: GroupSpec) -> list[GroupType]:
 
 
 def _check_protocols(table: SpecTable, group: GroupSpec, era: str) -> None:
-    """What no broker of the era, or no client, supports."""
+    """Find settings that no broker of the era, or no client, supports."""
     types = _modern_types(group)
     if not types:
         return

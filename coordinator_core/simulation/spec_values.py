@@ -99,7 +99,7 @@ class SpecTable:
         return [SpecTable(each, f"{where}[{n}]") for n, each in enumerate(value, start=1)]
 
     def raw(self) -> Mapping[str, Any]:
-        """All values as they are; marks every key as read."""
+        """All values unchanged; marks every key as read."""
         self._read.update(self._values)
         return self._values
 

@@ -3,40 +3,41 @@
 An incident's evidence shows when each process started, stopped, crashed and stopped polling
 (coordinator_core.lives).  These process lives do not depend on Kafka's settings; almost everything
 else does: which departures lead to a rebalance, how long a join takes, what the assignor moves, how
-long partitions have no owner.  So a prediction keeps the process lives, changes the settings, and
-simulates the rest with the models of clients and coordinator (coordinator_core.simulation).
+long partitions have no owner.  Therefore a prediction keeps the process lives, changes the
+settings, and simulates everything else with the models of clients and coordinator
+(coordinator_core.simulation).
 
 Three results are put side by side, each with the same figures (`Figures`: rebalances, time not
 stable, moved partitions, unavailable partition time; with commits also records reprocessed and
 consumption pauses):
 
 - observed:  computed from the evidence alone.
-- model:     the simulation under unchanged settings.  Its distance from observed says how far the
-             predictions can be trusted.
+- model:     the simulation under unchanged settings.  Its distance from observed says how much the
+  predictions can be trusted.
 - predicted: the simulation under changed settings.  Compare it with model, not with observed.
 
 Seeds.  The evidence gives each start and end of a process as an interval.  The first seed uses the
-most likely time; the others draw a time from the interval, and draw how late heartbeats are.  A
-prediction has one result per seed: the median is shown, with minimum and maximum.  A change counts
-as a saving only if its worst seed is better than the best seed of the unchanged settings.
+most likely time.  The other seeds draw a time from the interval, and draw the delays of heartbeats.
+A prediction has one result per seed: the median is shown, with minimum and maximum.  A change
+counts as a saving only if its worst seed is better than the best seed of the unchanged settings.
 
 A simulation in which no session expired has the same figures with longer sessions, so a sweep over
 settings does not repeat it.
 
 The group runs alone on one healthy broker of its era: failed appends, moved coordinators and
 competing load are not simulated.  A process restarts when it did, whatever the settings.  Only
-groups whose protocol type is "consumer" have a client model, but for Kafka Streams, whose tasks no
-assignor here assigns; others raise NotAConsumerGroup.
+groups whose protocol type is "consumer" have a client model, except Kafka Streams, whose tasks no
+assignor here assigns; other groups raise NotAConsumerGroup.
 
 What Kafka does, and what a setting changes
 -------------------------------------------
-Take a rolling deployment.  A dynamic member that is closed sends LeaveGroup: the others rebalance,
-and rebalance again when its successor joins.  All members of an eager group revoke everything for
-each of these rebalances, but the partitions of the stopped process get an owner within seconds.  A
-static member (KIP-345) sends no LeaveGroup.  Nobody rebalances, and its partitions wait for its
-successor, or for the end of its session.  So static membership buys fewer rebalances with partition
-downtime.  The balance depends on the assignor, the timeouts, the number of processes, and on how
-long each restart took, so it is simulated.
+Take a rolling deployment.  A dynamic member that is closed sends LeaveGroup: the other members
+rebalance, and rebalance again when its successor joins.  All members of an eager group revoke
+everything for each of these rebalances, but the partitions of the stopped process get an owner
+within seconds.  A static member (KIP-345) sends no LeaveGroup.  Nobody rebalances, and its
+partitions wait for its successor, or for the end of its session.  Static membership therefore
+trades fewer rebalances for more partition downtime.  The balance depends on the assignor, the
+timeouts, the number of processes, and on how long each restart took, so it is simulated.
 
 A process that is killed sends no LeaveGroup either.  Its partitions wait until its session expires,
 then all members rebalance.  A shorter session shortens this wait, but also removes processes that
@@ -45,9 +46,9 @@ max.poll.interval.ms (`limits`).
 
 An application that polls too late makes its client leave at max.poll.interval.ms, and join again
 when it polls: two rebalances.  A longer interval avoids both, but then nobody consumes the slow
-process' partitions meanwhile.
+process' partitions in the meantime.
 
-Under the consumer protocol (KIP-848) only partitions that move lose their owner.  But a member
+Under the consumer protocol (KIP-848) only partitions that move lose their owner.  However, a member
 notices a new target by its next heartbeat (every 5 s by default), and the broker's default session
 is 45 s.  A killed static member keeps its instance id until its session expires, so its successor
 is refused.  An online migration restarts the processes one after another; meanwhile classic members
@@ -62,9 +63,9 @@ and 4.  A group gets no advice if its unchanged settings do not give the observe
 
 Example
 -------
-Six Java consumers share twelve partitions (range, session timeout 45 s).  After two minutes each is
-restarted in turn: 4 s down, every 20 s.  `baseline_of` reads the deployment from the records and
-the log of the group:
+Six Java consumers share twelve partitions (range, session timeout 45 s).  After two minutes each
+process is restarted in turn: 4 s down, every 20 s.  `baseline_of` reads the deployment from the
+records and the log of the group:
 
 >>> baseline = baseline_of_group({**DEPLOYED, "at": "2m"}, "5m")
 >>> len(baseline.processes), {len(process.lives) for process in baseline.processes}
@@ -76,8 +77,8 @@ The model, with the group's own settings: the first join, and almost two rebalan
 >>> before.rebalances, before.moved_partitions, before.unavailable_partition_ms
 (12, 49, 17130)
 
-The same process lives with static members: the first join only.  But each restart now leaves two
-partitions without an owner for 4 s, so the downtime is almost three times as long:
+The same process lives with static members: the first join only.  However, each restart now leaves
+two partitions without an owner for 4 s, so the downtime is almost three times as long:
 
 >>> static = SettingsChange.of(["group.instance.id=process"])
 >>> prediction = predict(baseline, static, seeds=3)

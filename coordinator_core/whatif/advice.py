@@ -41,18 +41,18 @@ _MAX_CONFIDENCE_WITHOUT_LOG = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """``predicted`` is that of the advised change; of the unchanged settings if there is nothing to
-    gain, or if the model does not explain the group (``misses``: the figures that differ).
+    """``predicted`` is the prediction of the advised change, or of the unchanged settings if there
+    is nothing to gain, or if the model does not explain the group (``misses``: the figures that
+    differ).
 
     ``share`` is the share of the partition downtime that the change saves, 0 to 1.  ``risk`` says
-    what the change costs.  ``rejected`` is the alternative, and why not.  ``worse`` has the
-    changes that make a figure worse in every seed; ``makes_better`` and ``makes_worse`` are the
-    figures that the advised change makes better, and worse, in every seed.  ``confidence`` is a
-    number from 0 to 1, as near as the model of the unchanged settings comes to the observed
-    figures.  ``assumption`` says where instance ids come from, and what the other source would
-              change. ``settings_in_force`` are those settings with their evidence. ``whose`` has
-              the processes that cause the
-    rebalances, and who bears them.
+    what the change costs.  ``rejected`` is the alternative, and why not.  ``worse`` has the changes
+    that make a figure worse in every seed; ``makes_better`` and ``makes_worse`` are the figures
+    that the advised change makes better, and worse, in every seed.  ``confidence`` is a number from
+    0 to 1, as near as the model of the unchanged settings comes to the observed figures.
+    ``assumption`` says where instance ids come from, and what the other source would change.
+    ``settings_in_force`` are the settings in force, with their evidence.  ``whose`` has the
+    processes that cause the rebalances, and who bears them.
     """
 
     unchanged: Prediction
@@ -77,7 +77,7 @@ class Advice:
 
     @property
     def change(self) -> SettingsChange | None:
-        """None: nothing to gain."""
+        """It is None if there is nothing to gain."""
         return None if self.predicted.change == UNCHANGED else self.predicted.change
 
     @property
@@ -192,8 +192,8 @@ def is_sure(
 
 def _takes_longer(baseline: Baseline, unchanged: Prediction, changed: Prediction) -> bool:
     """Returns whether there is more time in rebalances.  It does not compare between group
-    protocols: of a consumer group only the members that wait for partitions are concerned, others
-    consume.
+    protocols: in a consumer group only the members that wait for partitions are affected, and all
+    other members consume.
     """
     is_comparable = changed.change.protocol_of(baseline.group_protocol) == baseline.group_protocol
     return is_comparable and changed.median.not_stable_ms > unchanged.median.not_stable_ms
@@ -281,8 +281,8 @@ def _against(
 
 
 def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) -> tuple[float, str]:
-    """How near the model under unchanged settings comes to the observed figures, and the figures
-    that say so.
+    """How closely the model with unchanged settings matches the observed figures, and the figures
+    that show it.
     """
     model = unchanged.median
     compared = (

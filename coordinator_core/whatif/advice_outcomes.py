@@ -1,13 +1,13 @@
-"""What advice brought: predicted beside observed figures per deployment, before and after.
+"""The outcome of advice: predicted beside observed figures per deployment, before and after.
 
-Only deployments of one kind and size are compared: as many processes, restarted in the same way.
-The deployment that brings the change itself counts on neither side.
+Only deployments of the same kind and size are compared: the same number of processes, restarted in
+the same way.  The deployment that brings the change itself counts on neither side.
 
 The interval of a figure is its predicted range (coordinator_core.whatif.calibration), widened by
 how much deployments that are repeated differ: half the range of the deployments before (in
 proportion to the smaller predicted figure) or after, and never less than noise.  The median of the
-deployments after the change is as predicted if it is within this interval.  The verdict on
-the advice is that of the figures that the advice was to make better.
+deployments after the change is as predicted if it is within this interval.  The verdict on the
+advice is the verdict on the figures that the advice was meant to improve.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class ComparedFigure(NamedTuple):
 
 class AdviceOutcome(NamedTuple):
     """``verdict`` None: the advice has not been carried out.  ``before`` and ``after`` are the
-    compared deployments; ``basis`` says what the intervals rest on.  ``others`` say what else
+    compared deployments; ``basis`` says what the intervals rest on.  ``others`` says what else
     changed.
     """
 
@@ -181,8 +181,8 @@ def outcome_of(
     deployments: Sequence[DeploymentEpisode],
     generations: Sequence[GenerationSettings],
 ) -> AdviceOutcome:
-    """``size`` is the kind and the processes of the predicted deployments; None: the group had
-    none. ``deployments`` and ``generations`` are in order of time.
+    """``size`` is the kind and the processes of the predicted deployments. It is None if the group
+    had none. ``deployments`` and ``generations`` are in order of time.
     """
     if status.status in (CarriedOutStatus.NO, CarriedOutStatus.UNKNOWN):
         return AdviceOutcome(None, f"not carried out so far: {status.text}")
@@ -242,7 +242,7 @@ def _without_equals(
 def _others(
     change: SettingsChange, status: CarriedOut, generations: Sequence[GenerationSettings]
 ) -> tuple[str | None, str]:
-    """What else changed, and of this what prevents a comparison."""
+    """Other changes, and among them the changes that prevent a comparison."""
     assert status.from_ms is not None
     assert status.to_ms is not None
     before = [each for each in generations if each.at_ms < status.from_ms and each.size]
@@ -316,7 +316,7 @@ def _figure(
 
 
 def _told(figures: Sequence[ComparedFigure]) -> list[ComparedFigure]:
-    """The figures that the advice was about, and those that are not as predicted."""
+    """The figures that the advice was about, and the figures that are not as predicted."""
     promised = any(each.is_promised for each in figures)
     return [
         each

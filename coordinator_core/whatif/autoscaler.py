@@ -4,16 +4,16 @@ KEDA passes the lag of a group to a HorizontalPodAutoscaler (HPA) of Kubernetes,
 both say (KEDA's kafka scaler, Kubernetes' controller and defaults of autoscaling/v2):
 
 - KEDA sums the lag of all partitions.  If the lag is a multiple of ``lag_threshold`` that is larger
-  than the number of partitions, KEDA lowers the lag to that of one process per partition.  So it
-  starts at most one process more than there are partitions.
-- Every 15 s the HPA wants one process per ``lag_threshold`` records of lag, rounded up.  It ignores
-  a difference of up to 10 % of the running processes.
+  than the number of partitions, KEDA lowers the lag to the lag of one process per partition.
+  Therefore it starts at most one process more than there are partitions.
+- Every 15 s the HPA wants one process per ``lag_threshold`` records of lag, rounded up.  The HPA
+  ignores a difference of up to 10 % of the running processes.
 - The HPA stabilizes: it stops no process while a higher number was wanted within the window of
   ``down``, and starts none while a lower number was wanted within the window of ``up``.
 - Scaling policies limit the processes that start, or stop, within a period.  Without ``behavior``
-  in the file, the number at most doubles in 15 s, or becomes four.
-- KEDA itself starts the first processes, when it polls and finds lag, and stops the last ones after
-  the cooldown without lag.
+  in the file, the number of processes at most doubles in 15 s, or becomes four.
+- KEDA itself starts the first processes when it polls and finds lag, and stops the last processes
+  after the cooldown without lag.
 
 The load is a number of records per second, and a process handles at most as many as it was observed
 to handle.  While a rebalance moves partitions, nobody handles their records.
@@ -36,7 +36,9 @@ _LEAST_LIMIT = 4
 
 
 class Select(StrEnum):
-    """Which of several policies counts: that with the largest change, with the smallest, none."""
+    """Which of several policies counts: the policy with the largest change, with the smallest
+    change, or none.
+    """
 
     MAX = "Max"
     MIN = "Min"
@@ -64,11 +66,11 @@ SCALE_DOWN = ScalingRules(300, (ScalingPolicy(True, 100, 15),))
 
 
 class Policy(NamedTuple):
-    """The defaults are those of KEDA and Kubernetes.
+    """The defaults are the defaults of KEDA and Kubernetes.
 
     ``activation_lag``: KEDA starts the first processes above this lag; ``idles`` means that it
-    stops the last ones; ``allows_idle`` permits more processes than partitions.  ``up`` None: no
-    `behavior`.
+    stops the last processes; ``allows_idle`` permits more processes than partitions.  ``up`` None:
+    no `behavior`.
     """
 
     lag_threshold: int = 10
@@ -84,8 +86,8 @@ class Policy(NamedTuple):
 
 
 class Load(NamedTuple):
-    """``records`` are those produced in each second; ``capacity`` is in records per second of a
-    process; ``commit_s`` is in seconds between two commits; KEDA counts records since the last
+    """``records`` are the records produced in each second; ``capacity`` is in records per second of
+    a process; ``commit_s`` is in seconds between two commits; KEDA counts records since the last
     commit as lag.
     """
 
@@ -168,7 +170,7 @@ class _Autoscaler:
             self.replicas = replicas
 
     def _stabilized(self, second: int) -> int:
-        """Without `behavior`, the highest number within the window, in both directions."""
+        """Without `behavior`, the highest number within the window counts, in both directions."""
         highest = max(self._wanted_within(second, self._policy.down.window_s))
         if self._policy.up is None:
             return highest
@@ -176,7 +178,7 @@ class _Autoscaler:
         return min(max(self.replicas, lowest), highest)
 
     def _wanted_within(self, second: int, window_s: int) -> Iterator[int]:
-        """The last number, and those of the window."""
+        """The last number, and the numbers of the window."""
         yield self._wanted[-1][1]
         yield from (wanted for at, wanted in self._wanted if at > second - window_s)
 

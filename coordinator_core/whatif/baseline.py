@@ -69,10 +69,10 @@ class Baseline:
     """``from_ms`` and ``to_ms`` bound the evaluated period, ms since the epoch; ``idle`` is the
     times within it in which the group was shut down.  ``libraries`` has, by process, a name of
     LIBRARIES; ``metadata_max_age_ms`` says how often clients look for new partitions; ``topics``
-    grow at ms since the epoch.  ``consumer`` is that of a group of the consumer protocol; None:
-    the group is classic. ``owned`` has, by process, the partitions that it owns before
-    ``from_ms``; empty: unknown. ``protocols`` are those of a group that was converted, by the
-    first member id of a process life: its protocol. ``consumption``: None without commits.
+    grow at ms since the epoch.  ``consumer`` has the settings of a group of the consumer protocol;
+    it is None if the group is classic. ``owned`` has, by process, the partitions that it owns
+    before ``from_ms``; empty: unknown. ``protocols`` has the protocols of a group that was
+    converted, by the first member id of a process life. ``consumption``: None without commits.
     ``configured`` has settings from files or the Admin API.
     """
 
@@ -99,7 +99,9 @@ class Baseline:
         return "classic" if self.consumer is None else "consumer"
 
     def clients(self) -> dict[str, str]:
-        """By member id: the client id, or the process name if several processes share the id."""
+        """The client id by member id, or the process name if several processes share the client
+        id.
+        """
         owners: dict[str, str] = {}
         return {
             member_id: life.client_id
@@ -123,7 +125,7 @@ def baseline_of(
     to_ms: int | None = None,
     until_ms: int | None = None,
 ) -> Baseline:
-    """From a group's evidence (coordinator_core.incident.incarnations).
+    """The baseline from a group's evidence (coordinator_core.incident.incarnations).
 
     ``cluster``: see `infer_era`.  ``until_ms`` is the end of the evidence, for processes that
     still run. Partition counts of topics follow from the assignments.
@@ -208,7 +210,9 @@ def require_models(group_id: str, assignors: Iterable[str], simulated: Collectio
 def _period(
     explained: ExplainedGroup, processes: Iterable[ConsumerProcess], until_ms: int | None
 ) -> tuple[int, int]:
-    """From the first start of a process to the last end; while one runs, to the evidence's end."""
+    """The period from the first start of a process to the last end; while a process runs, to the
+    evidence's end.
+    """
     first_ms = min(life.started.at_ms for process in processes for life in process.lives)
     ended_ms = all_ended_ms(processes)
     if ended_ms is not None:
@@ -219,7 +223,7 @@ def _period(
 
 def heartbeat_of(incarnations: Iterable[ExplainedIncarnation]) -> int:
     """heartbeat.interval.ms.  Members learn of a rebalance in a heartbeat response, so a join takes
-    until the last heartbeat; joins that may have waited for a departed member are left out.  The
+    until the last heartbeat.  Joins that may have waited for a departed member are excluded.  The
     longest quarter is ignored: some of these joins wait for slow applications.
     """
     join_ms: list[int] = []
@@ -271,7 +275,7 @@ def library_of(process: ConsumerProcess, records: Iterable[MetadataRecord], era:
 
 
 def _java_library(newest: int, era: str) -> str:
-    """The Java client of the era's version, or the nearest one with such subscriptions."""
+    """The Java client of the era's version, or the nearest client with such subscriptions."""
     own = LIBRARIES[ERAS[era].client_library]
     java = [each for each in LIBRARIES.values() if kind_of(each.name) == "Java"]
     written = [each.subscription_version for each in java if each.subscription_version <= newest]
@@ -288,7 +292,9 @@ def _assignors(records: list[MetadataRecord]) -> tuple[str, ...]:
 
 
 def _subscribed(member: RecordedMember, assigned_topics: Iterable[str]) -> tuple[str, ...]:
-    """Only topics that were assigned: the partition counts of others are unknown."""
+    """Only topics that were assigned count, because the partition counts of other topics are
+    unknown.
+    """
     names = set(assigned_topics)
     try:
         topics = decode_subscription(member.subscription).topics
@@ -298,7 +304,7 @@ def _subscribed(member: RecordedMember, assigned_topics: Iterable[str]) -> tuple
 
 
 def _partition_counts(record: MetadataRecord) -> dict[str, int]:
-    """By topic: the highest assigned partition, plus one."""
+    """The highest assigned partition plus one, by topic."""
     counts: dict[str, int] = {}
     for _, (topic, number) in record.assigned:
         counts[topic] = max(counts.get(topic, 0), number + 1)
@@ -347,7 +353,7 @@ def _topics(incarnations: Iterable[ExplainedIncarnation]) -> Iterable[Topic]:
 
 
 def all_ended_ms(processes: Iterable[ConsumerProcess]) -> int | None:
-    """When the last process ended, or None while one runs."""
+    """The time at which the last process ended, or None while one runs."""
     last = [process.lives[-1] for process in processes]
     if any(life.ended is None for life in last):
         return None

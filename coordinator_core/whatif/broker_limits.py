@@ -21,7 +21,7 @@ _LIMITS_COST = 4
 
 
 def cost_of(baseline: Baseline, change: SettingsChange) -> int:
-    """The effort of the change in this group, with that of the limits."""
+    """The effort of the change in this group, including the effort of the limits."""
     return change.cost + (_LIMITS_COST if widened_limits(baseline, change) else 0)
 
 

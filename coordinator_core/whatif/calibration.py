@@ -1,8 +1,9 @@
 """Ranges that hold the truth nine times out of ten.
 
 The range over the seeds has what a seed draws: the unknown times of starts and ends, and late
-heartbeats.  It does not have the errors of the models, nor the other chances of a real run.  So the
-range that is shown is wider by the errors that the captures with truth show (tools.coverage):
+heartbeats.  The range of the seeds includes neither the errors of the models nor the other chances
+of a real run.  Therefore the shown range is wider, by the errors that the captures with truth show
+(tools.coverage):
 
     least - share x size ... most + share x size
 

@@ -1,4 +1,4 @@
-"""Classic groups: the members join, one of them assigns, all of them sync.
+"""Classic groups: the members join, one of the members assigns, and all members sync.
 
 A rebalance has two phases.  In the join phase (PreparingRebalance) the coordinator waits until all
 members have sent a JoinGroup with their protocols (assignors, each with metadata such as a

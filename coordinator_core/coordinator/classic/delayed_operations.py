@@ -87,8 +87,8 @@ class DelayedOperations:
 class DelayedOperationsIn24(DelayedOperations):
     """The ``Timers`` of era 2.4: the first session of a member begins with its next request.
 
-    When a member's first join completes, its deadline is still the later one for new members.  The
-    new wait for its session counts as satisfied and ends at once.
+    When a member's first join completes, it still has the later deadline for new members.  The new
+    wait for its session counts as satisfied and ends at once.
     """
 
     __slots__ = ()
@@ -159,7 +159,8 @@ class DelayedHeartbeat(_GroupOperation):
 
 
 class DeadlineHeartbeat(_GroupOperation):
-    """Up to 2.1: waits for a request of the member after the request that set the deadline.
+    """Up to 2.1 a heartbeat waits for a request of the member after the request that set the
+    deadline.
 
     The operation keeps a reference to the member: a removed member may expire a second time.
     """

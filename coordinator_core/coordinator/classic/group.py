@@ -17,9 +17,7 @@ CONSUMER = "consumer"  # protocol type of groups whose member metadata are consu
 
 
 class ClassicMember:
-    """A member; ``awaiting_join`` and ``awaiting_sync`` are the ids of requests that
-    wait, if any.
-    """
+    """A member; ``awaiting_join`` and ``awaiting_sync`` are the ids of waiting requests, if any."""
 
     __slots__ = (
         "assignment",

@@ -18,7 +18,7 @@ _NO_TIME = -1
 
 
 def apply_group(turn: Turn, group_id: str, value: Mapping[str, Any] | None) -> None:
-    """Replace the group by the one that the record's value holds; None removes it."""
+    """Replace the group by the group in the record's value; None removes it."""
     previous = turn.groups.classic.get(group_id)
     if value is None and previous is None:
         return

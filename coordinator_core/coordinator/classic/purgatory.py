@@ -1,4 +1,5 @@
-"""Delayed operations and where they wait: Kafka's DelayedOperation and DelayedOperationPurgatory.
+"""Delayed operations, and the place where they wait: Kafka's DelayedOperation and
+DelayedOperationPurgatory.
 
 An operation completes once: by an event, when ``try_complete`` finds that it may, or when its time
 runs out (``on_complete``, then ``on_expiration``).  It is watched under a key; code that changes
@@ -23,7 +24,10 @@ class DelayedOperation(Timer):
         self.completed = False
 
     def try_complete(self) -> bool:
-        """Force completion if the operation need not wait any longer; True if it is complete."""
+        """Force completion if the operation need not wait any longer.
+
+        Returns True if the operation is complete.
+        """
         raise NotImplementedError
 
     def on_complete(self) -> None:
@@ -33,7 +37,7 @@ class DelayedOperation(Timer):
         """React to completion by time, after ``on_complete``; nothing by default."""
 
     def force_complete(self) -> bool:
-        """Complete now; False if the operation was complete already."""
+        """Complete now. Returns False if the operation was already complete."""
         if self.completed:
             return False
         self.completed = True
@@ -47,7 +51,7 @@ class DelayedOperation(Timer):
 
 
 class Purgatory:
-    """Operations of one kind, watched by key, on a wheel shared with others."""
+    """Operations of one kind, watched by key, on a wheel that several purgatories share."""
 
     __slots__ = ("_watchers", "_wheel")
 

@@ -1,4 +1,4 @@
-"""How a classic group reacts: the grid's cell for an input, and moves between states."""
+"""Reactions of a classic group: the grid's cell for an input, and moves between states."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def check_join(turn: Turn, group: ClassicGroup, cause: Cause) -> None:
 
 
 def complete_if_all_joined(turn: Turn, group: ClassicGroup, cause: Cause) -> None:
-    """4.x: when a member fails, even an initial delay ends if all others have joined."""
+    """In 4.x, when a member fails, even an initial delay ends if all other members have joined."""
     if group.has_all_joined():
         turn.timers.cancel_join(group)
         complete_join(turn, group)
@@ -95,7 +95,10 @@ def _remove_not_rejoined(turn: Turn, group: ClassicGroup) -> None:
 
 
 def _ensure_joined_leader(turn: Turn, group: ClassicGroup) -> bool:
-    """KAFKA-8220: replace a static leader that did not rejoin; False if no member rejoined."""
+    """KAFKA-8220: replace a static leader that did not rejoin.
+
+    Returns False if no member rejoined.
+    """
     if group.leader is None:
         return False
     leader = group.members[group.leader]

@@ -1,7 +1,7 @@
 """The timers of a classic group: its members' sessions, joins and syncs.
 
-Handlers and reactions use the protocol ``Timers`` only.  Each era chooses an implementation, of
-which a coordinator has one object:
+Handlers and reactions use the protocol ``Timers`` only.  Each era chooses an implementation, and a
+coordinator has one object of it:
 
 delayed_operations  up to 3.9: operations in purgatories, completed when their condition holds
 scheduled_timers    4.x (KIP-848): timers by key, which look up the group when they fire
@@ -29,7 +29,7 @@ class JoinWait(Protocol):
 
 class Timers(Protocol):
     def __len__(self) -> int:
-        """How many timers are set."""
+        """The number of timers that are set."""
         ...
 
     def renew_session(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int) -> None:
@@ -67,7 +67,7 @@ class Timers(Protocol):
         ...
 
     def cancel_all(self, group: ClassicGroup) -> None:
-        """Cancel every timer of a group that the coordinator gives up."""
+        """Cancel every timer of a group that the coordinator unloads."""
         ...
 
     def join_waits(self, group_id: str) -> tuple[JoinWait, ...]:

@@ -1,27 +1,27 @@
 """Consumer groups (KIP-848): the coordinator assigns partitions and reconciles each member alone.
 
-In a classic group all members wait for each other: they join, one of them assigns, all sync.  A
-consumer group has no such barrier.  Its members send one request, ConsumerGroupHeartbeat, with
-their member epoch, what changed of their subscription, and the partitions that they own.  The
-answer has the member epoch and, if it changed, the assignment.  A member whose partitions stay
-where they are never stops.
+In a classic group all members wait for each other: they join, one of the members assigns, and all
+members sync.  A consumer group has no such barrier.  Its members send one kind of request,
+ConsumerGroupHeartbeat, with their member epoch, the changes of their subscription, and the
+partitions that they own.  The answer has the member epoch and, if it changed, the assignment.  A
+member whose partitions do not move never stops.
 
 Three epochs
 ------------
-The group epoch is the version of what the assignment depends on.  It goes up by one when
-subscriptions change, when topics change (the group stores a hash of its topics), or when a member
-leaves or is removed.  The assignment epoch is the group epoch for which the target assignment was
-computed.  Any member's heartbeat computes the target once the group epoch is ahead, from Kafka 4.3
-on at most once per group.consumer.assignment.interval.ms.  A member epoch is the epoch of the
-target that the member has reached.
+The group epoch is the version of what the assignment depends on.  The group epoch increases by one
+when subscriptions change, when topics change (the group stores a hash of its topics), or when a
+member leaves or is removed.  The assignment epoch is the group epoch for which the target
+assignment was computed.  Any member's heartbeat computes the target once the group epoch is ahead,
+from Kafka 4.3 on at most once per group.consumer.assignment.interval.ms.  A member epoch is the
+epoch of the target that the member has reached.
 
     group epoch > assignment epoch                 the group is Assigning
     some member is behind, or not STABLE           the group is Reconciling
     every member is STABLE at the assignment epoch the group is Stable
 
-In a request, epoch 0 joins, -1 leaves, and -2 leaves for a while (static members).  Another epoch
-than the member's is fenced (FENCED_MEMBER_EPOCH).  The previous epoch is accepted if the member
-owns no more than its assignment: the last answer may have been lost.
+In a request, a member joins with epoch 0, leaves with -1, and leaves temporarily with -2 (static
+members).  Another epoch than the member's is fenced (FENCED_MEMBER_EPOCH).  The previous epoch is
+accepted if the member owns no more than its assignment: the last answer may have been lost.
 
 Reconciliation
 --------------
@@ -36,7 +36,7 @@ A partition has one owner, so a member revokes before another member gets the pa
 A heartbeat, step by step
 -------------------------
 ``heartbeat`` has the steps in Kafka's order.  A step writes records; a step without news writes
-none.  All records of a request are one append, and the answer waits for the append.  A failed
+none.  All records of a request are one append, and the answer waits for this append.  A failed
 append reverts the group.
 
     1 member            ConsumerGroupMemberMetadata
@@ -74,16 +74,16 @@ Static members
 --------------
 A member with a group.instance.id that leaves with epoch -2 keeps its partitions until its session
 ends.  A new member with this instance id takes over: the coordinator writes tombstones for the old
-member id and copies of its records for the new one, without a new epoch.  While the old member has
-not left, the new member is refused (UNRELEASED_INSTANCE_ID).
+member id, and copies of its records for the new member id, without a new epoch.  While the old
+member has not left, the new member is refused (UNRELEASED_INSTANCE_ID).
 
 Online migration
 ----------------
 A heartbeat that joins a classic group of consumers converts the group (upgrade): the members stay,
-each with its partitions, and the group epoch starts at the generation.  They go on with JoinGroup,
-SyncGroup and Heartbeat, whose generation is the member epoch; REBALANCE_IN_PROGRESS tells them to
-join again.  When the last member of the consumer protocol leaves, the group becomes classic
-(downgrade).  group.consumer.migration.policy allows each direction.
+each with its partitions, and the group epoch starts at the generation.  They continue with
+JoinGroup, SyncGroup and Heartbeat, whose generation is the member epoch; REBALANCE_IN_PROGRESS
+tells them to join again.  When the last member of the consumer protocol leaves, the group becomes
+classic (downgrade). group.consumer.migration.policy allows each direction.
 
 Where each part is
 ------------------

@@ -19,7 +19,7 @@ _MEMBER_MAKES_ITS_ID = 1  # minimum request version in which the member makes it
 
 
 def check_request(turn: Turn, request: ConsumerGroupHeartbeat) -> Errors:
-    """What is wrong with the request itself."""
+    """Returns the error of the request itself."""
     epoch = request.member_epoch
     may_lack_id = request.version < _MEMBER_MAKES_ITS_ID and epoch <= 0 and epoch != LEFT
     texts = [request.group_id, request.instance_id, request.rack_id]
@@ -61,7 +61,9 @@ def _is_assigned(member: ConsumerMember, owned: Partitions) -> bool:
 
 
 def check_size(turn: Turn, group: ConsumerGroup, member_id: str, instance_id: str | None) -> Errors:
-    """A full group takes no new member; from 4.2 on, it takes those that replace a static one."""
+    """A full group accepts no new member; since 4.2 it accepts a member that replaces a static
+    member.
+    """
     assert turn.era.modern is not None
     replaces = turn.era.modern.full_groups_take_replacements and instance_id in group.static_members
     is_full = len(group.members) >= turn.config.modern.consumer.max_size
@@ -70,7 +72,7 @@ def check_size(turn: Turn, group: ConsumerGroup, member_id: str, instance_id: st
 
 
 def check_static(turn: Turn, group: ConsumerGroup, member_id: str, instance_id: str) -> Errors:
-    """The instance id must be that of a member, and of this one."""
+    """The instance id must belong to a member, and this member must be the sender."""
     member = group.static_member(instance_id)
     if member is None:
         return Errors.UNKNOWN_MEMBER_ID

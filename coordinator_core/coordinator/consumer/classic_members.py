@@ -1,9 +1,9 @@
 """Members of the classic protocol in a consumer group: join, sync, heartbeat, leave.
 
-The coordinator assigns partitions to classic members as to all other members.  Their generation is
-their member epoch.  A join is answered at once, without a leader; its SyncGroup is answered with
-the assignment; a heartbeat tells a member to join again when there is something for it to revoke
-or to take.
+The coordinator assigns partitions to classic members as to all other members.  The generation of a
+classic member is its member epoch.  A join is answered at once, without a leader, and its SyncGroup
+is answered with the assignment.  A heartbeat tells a member to join again when it must revoke
+partitions or can get new ones.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from coordinator_core.records import Assignment, encode_assignment
 def may_downgrade(
     turn: Turn, group: ConsumerGroup, leaving: list[ConsumerMember], *, replaced: bool = False
 ) -> bool:
-    """Returns whether the group becomes classic without these members, or with one of them
+    """Returns whether the group becomes classic without these members, or if one of them is
     replaced.
     """
     if not group.all_classic_except(leaving):

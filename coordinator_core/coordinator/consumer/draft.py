@@ -9,7 +9,7 @@ from coordinator_core.coordinator.turn import Turn
 
 
 class Draft:
-    """What a request will write, and the values that it computes on its way.
+    """The records that a request will write, and the values that it computes on its way.
 
     ``group`` is the group before the request's records, maybe not registered yet.  ``are_equal``
     None: as of the group.

@@ -25,7 +25,9 @@ from coordinator_core.protocol.messages import ConsumerGroupHeartbeat, MemberHea
 
 
 def leave(turn: Turn, request: ConsumerGroupHeartbeat) -> None:
-    """A heartbeat with a negative epoch: the member leaves, a static one maybe for a while."""
+    """Handle a heartbeat with a negative epoch: the member leaves; a static member may leave
+    temporarily.
+    """
     group = turn.groups.modern.get(request.group_id)
     if not isinstance(group, ConsumerGroup):
         turn.log.answer(request, MemberHeartbeatResponse(Errors.GROUP_ID_NOT_FOUND))
@@ -73,7 +75,9 @@ def fence_members(
     members: list[ConsumerMember],
     failed: Failed | None = None,
 ) -> None:
-    """Remove members and bump the epoch; or make the group classic, if the others are classic."""
+    """Remove members and bump the epoch, or make the group classic if all other members are
+    classic.
+    """
     if not members:
         return
     if downgrade.may_downgrade(turn, group, members):

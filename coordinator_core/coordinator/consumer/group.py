@@ -26,18 +26,18 @@ _UNRESOLVED: frozenset[str] = frozenset()
 
 
 class ClassicMetadata(NamedTuple):
-    """What a member of the classic protocol sent with its JoinGroup."""
+    """The data that a member of the classic protocol sent with its JoinGroup."""
 
     session_timeout_ms: int
     protocols: Protocols
 
 
 class ConsumerMember(NamedTuple):
-    """One member; every change makes a new value.
+    """One member, which is immutable: every change makes a new value.
 
     ``previous_epoch`` is accepted, too, because the last answer may have been lost.  ``regex`` is
-    "" without a regular expression.  ``pending`` has the partitions to be revoked.  ``classic``:
-    None unless the member uses the classic protocol.
+    "" without a regular expression.  ``pending`` has the partitions to be revoked.  ``classic``: It
+    is None unless the member uses the classic protocol.
     """
 
     member_id: str
@@ -61,7 +61,9 @@ class ConsumerMember(NamedTuple):
 
 
 class ResolvedRegex(NamedTuple):
-    """The topics that a regular expression matched; ``version`` is that of the metadata image."""
+    """The topics that a regular expression matched; ``version`` is the version of the metadata
+    image.
+    """
 
     topics: frozenset[str]
     version: int
@@ -117,7 +119,7 @@ class ConsumerGroup(ModernGroup):
     # -- changes
 
     def put_member(self, member: ConsumerMember) -> None:
-        """Add the member, or replace the one with its id."""
+        """Add the member, or replace the member with its id."""
         before = self.members.get(member.member_id)
         if before is not None:
             self._release(before)
@@ -160,7 +162,8 @@ class ConsumerGroup(ModernGroup):
     def _has_equal_subscriptions(self) -> bool:
         """Returns whether all members subscribe to the same topics, as Kafka tells it by counting.
 
-        It counts topics of regular expressions that nobody uses until their tombstone comes.
+        Topics of regular expressions that nobody uses count until the tombstone of the expression
+        is written.
         """
         size = len(self.members)
         if not self._regex_counts:
@@ -190,7 +193,7 @@ class ConsumerGroup(ModernGroup):
         return None if member_id is None else self.members.get(member_id)
 
     def target_of(self, member: ConsumerMember) -> Partitions:
-        """The member's target; a static member that returns takes the target of the member it
+        """The member's target; a static member that returns takes the target of the member that it
         replaces.
         """
         member_id = member.member_id
@@ -228,7 +231,7 @@ class ConsumerGroup(ModernGroup):
 
     @property
     def regex_counts(self) -> Mapping[str, int]:
-        """How many members subscribe by each regular expression."""
+        """The number of members that subscribe by each regular expression."""
         return self._regex_counts
 
     def regex_count(self, regex: str) -> int:
@@ -237,7 +240,7 @@ class ConsumerGroup(ModernGroup):
     # -- classic members
 
     def all_classic_except(self, members: Iterable[ConsumerMember]) -> bool:
-        """Returns whether all others use the classic protocol."""
+        """Returns whether all other members use the classic protocol."""
         leaving = list(members)
         classic = sum([member.classic is not None for member in leaving])
         return self._classic_count - classic == len(self.members) - len(leaving)
@@ -296,7 +299,7 @@ class ConsumerGroup(ModernGroup):
 
 
 def _add(counts: dict[str, int], keys: Iterable[str], by: int) -> None:
-    """Count keys; those with 0 go."""
+    """Count keys; keys with count 0 are removed."""
     for key in keys:
         count = counts.get(key, 0) + by
         if count:

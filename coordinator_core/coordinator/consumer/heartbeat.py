@@ -171,7 +171,7 @@ def joined(draft: Draft, member_id: str, protocol: str, instance_id: str | None 
 def join_static(
     draft: Draft, member_id: str, instance_id: str, protocol: str
 ) -> tuple[ConsumerMember, Errors]:
-    """A new static member, or one that takes over the place of the member with its instance id."""
+    """A new static member, or a member that takes the place of the member with its instance id."""
     existing = draft.group.static_member(instance_id)
     if existing is None and instance_id in draft.group.static_members:
         return ConsumerMember(

@@ -1,4 +1,4 @@
-"""How the records of a consumer group change it."""
+"""The effect of each record on a consumer group."""
 
 from __future__ import annotations
 

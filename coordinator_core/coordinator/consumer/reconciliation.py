@@ -1,9 +1,9 @@
-"""Leads a member to its target: revoke first, then take what is free.
+"""Leads a member to its target: first the member revokes partitions, then it takes free partitions.
 
 The grid names the reaction of each member state to what the heartbeat says.  A member has three
 kinds of partitions: assigned partitions, pending partitions that it must revoke, and partitions of
-its target that it waits for.  It gets a partition only when no other member has it, assigned or
-pending.
+its target that it waits for.  The member gets a partition only when no other member has it,
+assigned or pending.
 
 Source: CurrentAssignmentBuilder (KIP-848).
 """
@@ -32,10 +32,10 @@ from coordinator_core.protocol.errors import CoordinatorBug
 
 
 class Goal:
-    """What a member is led to, and what its heartbeat says.
+    """The target to which a member is led, and the content of its heartbeat.
 
     ``owned`` has the partitions that it says it owns, None if it does not say.  ``subscribed`` has
-    ids of the topics that it subscribes to, or None in eras that take the target as it is.
+    ids of the topics to which the member subscribes, or None in eras that use the target unchanged.
     ``names_topics`` say whether it subscribes to any, even if they do not exist.
     """
 
@@ -135,9 +135,10 @@ def _with_dropped(goal: Goal, before: Owned, dropped: Owned) -> Owned:
 
 
 def _after_merges(pending: dict[str, dict[int, int]], before: Owned) -> dict[str, dict[int, int]]:
-    """In the order of a copy of ``before``: ``HashMap.merge`` puts new keys first in their bins.
+    """The partitions in the order of a copy of ``before``: ``HashMap.merge`` puts new keys first in
+    their bins.
 
-    It also grows the table one entry late.
+    The copy also grows its table one entry late.
     """
     capacity = capacity_of_map_copy(len(before))
     while len(pending) - 1 > int(capacity * LOAD_FACTOR):
@@ -147,7 +148,7 @@ def _after_merges(pending: dict[str, dict[int, int]], before: Owned) -> dict[str
 
 
 def _merged(goal: Goal, before: Mapping[int, int], added: Mapping[int, int]) -> dict[int, int]:
-    """Partitions of one topic in the order of Kafka's copy of the pending ones."""
+    """Partitions of one topic in the order of Kafka's copy of the pending partitions."""
     if not before:
         return dict(added)
     epochs = {**before, **added}
@@ -196,7 +197,7 @@ def _capacity(goal: Goal, entries: int) -> int:
 
 
 def _all_topics(target: Partitions, assigned: Owned) -> list[str]:
-    """The topics of both maps, as a copy of the first one's keys iterates."""
+    """The topics of both maps, in the iteration order of a copy of the first map's keys."""
     added = [topic_id for topic_id in assigned if topic_id not in target]
     return in_order_of_ids([*target, *added], capacity_of_copy(len(target)))
 
@@ -207,7 +208,7 @@ def _with_free(
     missing: Mapping[str, list[int]],
     kept: dict[str, dict[int, int]],
 ) -> tuple[dict[str, dict[int, int]], bool]:
-    """``kept`` with the free ones of ``missing``, and whether all are free.
+    """``kept`` with the free partitions of ``missing``, and whether all of them are free.
 
     Topics that are not in ``kept`` come first: ``computeIfAbsent`` puts a new key first in its bin.
     """
@@ -234,7 +235,7 @@ def never(member: ConsumerMember, goal: Goal) -> ConsumerMember:
 
 
 def row(*reactions: Reaction) -> Mapping[Report, Reaction]:
-    """One reaction per report, in the order of Report; a short row fails at import."""
+    """One reaction per report, in the order of Report; a row that is too short fails at import."""
     return dict(zip(Report, reactions, strict=True))
 
 

@@ -160,7 +160,7 @@ def tombstones(
 ) -> list[ModernRecord]:
     """Tombstones of all records of the group, in an order in which they can be replayed.
 
-    ``renamed`` has new ids of members by their old ones.
+    ``renamed`` has new ids of members by their old ids.
     """
     group_id = group.group_id
     records: list[ModernRecord] = []

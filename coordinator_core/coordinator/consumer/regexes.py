@@ -1,8 +1,9 @@
 """Subscriptions by regular expressions, which the coordinator resolves against the topics.
 
-A new expression is resolved in the background, with all others of the group, at most every ten
-seconds; so are all of them once topics were created, or when their refresh interval is over.
-Source: GroupMetadataManager.maybeUpdateRegularExpressions, TopicRegexResolver (RE2/J).
+A new expression is resolved in the background, with all other expressions of the group, at most
+every ten seconds.  All expressions are also resolved after topics were created, or when their
+refresh interval is over.  Source: GroupMetadataManager.maybeUpdateRegularExpressions,
+TopicRegexResolver (RE2/J).
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def _compile(regex: str) -> Any:
 
 
 def change_of(draft: Draft, before: ConsumerMember, after: ConsumerMember) -> RegexChange:
-    """How the member's expression changes; writes the tombstone of one that nobody uses any more.
+    """The change of the member's expression; writes the tombstone of an expression that nobody uses
+    any more.
 
     Check the new expression, if it is new to the group, before.
     """
@@ -103,7 +105,7 @@ def resolve_later(draft: Draft, before: ConsumerMember, after: ConsumerMember) -
 
 
 def _schedule(turn: Turn, group_id: str, regexes: list[str]) -> None:
-    """At most one resolution of a group is under way."""
+    """At most one resolution of a group is in progress."""
     if group_id in turn.resolving:
         return
     turn.resolving.add(group_id)

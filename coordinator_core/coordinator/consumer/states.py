@@ -16,7 +16,7 @@ class ConsumerMemberState(Enum):
 
 
 class Report(Enum):
-    """What a heartbeat tells the reconciliation of its member."""
+    """What a heartbeat reports to the reconciliation of its member."""
 
     UNCHANGED = "the member is at the newest target, or still owns partitions that it must revoke"
     SUBSCRIPTION_CHANGED = (

@@ -1,4 +1,4 @@
-"""What a group subscribes to once one of its members changes, and the epoch that follows."""
+"""The subscriptions of a group after one of its members changes, and the epoch that follows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REFRESH_MS = 2147483647  # latest time at which the hash of the topics is comput
 class Subscriptions:
     """The subscriptions of all members of a group, as they will be.
 
-    ``regexes`` say how many members use each regular expression, resolved or not.
+    ``regexes`` has the number of members that use each regular expression, resolved or not.
     """
 
     __slots__ = ("members", "regexes", "resolved")
@@ -67,7 +67,9 @@ class Subscriptions:
 
 
 def names_in_order(group: ConsumerGroup, member: ConsumerMember) -> tuple[str, ...]:
-    """The member's topics, as the union of two sets iterates: those named and those matched."""
+    """The member's topics, in the iteration order of the union of two sets: named topics and
+    matched topics.
+    """
     resolved = group.regexes.get(member.regex) if member.regex else None
     return _union(member.topics, frozenset() if resolved is None else resolved.topics)
 
@@ -110,8 +112,8 @@ def preferred_assignor(group: ConsumerGroup, default: str) -> str:
 def next_assignor(group: ConsumerGroup, after: ConsumerMember, default: str) -> str:
     """The preferred one once ``after`` has joined or changed.
 
-    Of several with most votes, the first in a copy of the group's map, which is a HashMap: another
-    one than ``preferred_assignor`` may name.
+    If several assignors have the most votes, the first in a copy of the group's map, which is a
+    HashMap; ``preferred_assignor`` may name another one.
     """
     present, counts = votes(group.members.values()), votes(with_member(group, after))
     copy: HashTable[str, None] = HashTable(string_hash, capacity_of_map_copy(len(present)))
@@ -134,7 +136,7 @@ def _in_order(counts: Iterable[str]) -> list[str]:
 
 
 def update_epoch(draft: Draft, subscriptions: Subscriptions, *, bumps: bool) -> None:
-    """Write a new epoch if the topics differ from those last written, or ``bumps``."""
+    """Write a new epoch if the topics differ from the topics last written, or if ``bumps``."""
     group, turn = draft.group, draft.turn
     take_topics(draft, subscriptions.topics(), bumps=bumps)
     draft.are_equal = subscriptions.are_equal()

@@ -58,7 +58,7 @@ def assignors(turn: Turn) -> list[str]:
 def update_target(draft: Draft, after: ConsumerMember) -> Target:
     """The target of ``after``, computed if the group's epoch is ahead and the interval over.
 
-    Raises AssignorError where Kafka's assignor throws.
+    Raises AssignorError if Kafka's assignor throws an exception.
     """
     group = draft.group
     if draft.epoch <= group.assignment_epoch or not _may_compute(draft):
@@ -195,7 +195,8 @@ class _Assignment:
         return copy
 
     def _filled(self, member_id: str) -> HashTable[str, IntSet]:
-        """With equal subscriptions: first revoke partitions, then assign free partitions in order.
+        """If subscriptions are equal: first revoke partitions, then assign free partitions in
+        order.
 
         The map of a member whose target does not change is reused, not copied.
         """
@@ -219,9 +220,9 @@ class _Assignment:
         return copy
 
     def _free_partitions(self) -> list[tuple[str, int]]:
-        """With equal subscriptions: partitions in the order in which they are handed out.
+        """If subscriptions are equal: partitions in the order in which they are assigned.
 
-        First those without a previous owner, then those that members give up.
+        Partitions without a previous owner come first, then partitions that members give up.
         """
         had: set[tuple[str, int]] = set()
         given_up: list[tuple[str, int]] = []
@@ -242,7 +243,7 @@ class _Assignment:
         return free + given_up
 
     def _stepped(self, member_id: str) -> HashTable[str, IntSet]:
-        """With unequal subscriptions: the steps of filling and balancing."""
+        """If subscriptions differ: the steps of filling and balancing."""
         copy, by_name = self._copy(member_id), self._turn.image.topics
         for topic_id in list(copy):
             if topic_id not in self._subscribed[member_id]:
@@ -265,7 +266,7 @@ class _Assignment:
 
 
 def _range_order(member: Member) -> tuple[bool, str]:
-    """Static members by instance id come before dynamic ones by member id."""
+    """Static members by instance id come before dynamic members by member id."""
     is_dynamic = member.instance_id is None
     return is_dynamic, member.member_id if member.instance_id is None else member.instance_id
 

@@ -16,7 +16,9 @@ SYNC_EXPIRED = "the member failed to sync within timeout"
 
 
 def start_session(turn: Turn, group_id: str, member_id: str, timeout_ms: int | None = None) -> None:
-    """Restart the session; ``timeout_ms`` is that of a classic member, else the group's."""
+    """Restart the session; ``timeout_ms`` is the timeout of a classic member, else the group's
+    timeout.
+    """
     if timeout_ms is None:
         timeout_ms = setting_ms(turn, group_id, CONSUMER, "session.timeout.ms")
     _schedule(turn, SESSION, group_id, member_id, timeout_ms, SESSION_EXPIRED)
@@ -38,7 +40,9 @@ def start_rebalance(turn: Turn, group_id: str, member: ConsumerMember) -> None:
 
 
 def start_join(turn: Turn, group_id: str, member: ConsumerMember) -> None:
-    """Wait for the join of a classic member that was told of a rebalance, unless it waits."""
+    """Wait for the join of a classic member that was asked to rejoin, unless the member already
+    waits.
+    """
     key = (JOIN, group_id, member.member_id)
     if not turn.modern_timers.is_set(key):
         timeout_ms = member.rebalance_timeout_ms

@@ -1,7 +1,7 @@
-"""A classic group becomes a consumer group (upgrade); ``downgrade`` has the other direction.
+"""A classic group becomes a consumer group (upgrade); ``downgrade`` handles the other direction.
 
-Both directions keep the members and their assignments, and take one append: tombstones of all
-records of the one type, and records of the other.  Source: KIP-848, GroupMetadataManager.
+Both directions keep the members and their assignments, and need one append: tombstones of all
+records of one type, and records of the other type.  Source: KIP-848, GroupMetadataManager.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What consumer, share and streams groups have in common: the coordinator assigns partitions.
+"""Common theory of consumer, share and streams groups: the coordinator assigns partitions.
 
-A member of such a group sends one kind of request, a heartbeat with its epoch, its subscription
-when that changes, and what it owns.  The coordinator keeps three numbers.  The group epoch goes up
-when members, subscriptions or topics change.  The assignment epoch is the group epoch for which
-the target assignment was computed.  A member's epoch is that of the target assignment it has
-reached: each member is led to its target by itself, without a barrier for the group.
+A member of such a group sends one kind of request, a heartbeat with its epoch, its subscription if
+it changed, and the partitions that it owns.  The coordinator keeps three numbers.  The group epoch
+goes up when members, subscriptions or topics change.  The assignment epoch is the group epoch for
+which the target assignment was computed.  A member's epoch is the epoch of the target assignment
+that it has reached: each member is led to its target by itself, without a barrier for the group.
 
-The state of such a group is what its records say, and nothing else.  A request or timer computes
-records; ``write`` replays them onto the groups and appends them to the log.  A failed append
-reverts them.  Loading a log replays its records in the same way.
+The state of such a group is only what its records say.  A request or timer computes records;
+``write`` replays them onto the groups and appends them to the log.  A failed append reverts them.
+Loading a log replays its records in the same way.
 
 group          ``ModernGroup``: what the groups of all three types have
 handlers       the handlers of the three types together

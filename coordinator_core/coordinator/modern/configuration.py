@@ -8,7 +8,7 @@ from coordinator_core.coordinator.turn import Turn
 
 
 def rules_of(turn: Turn) -> ModernRules:
-    """The rules of an era that has such groups."""
+    """The rules of an era that has modern groups."""
     assert turn.era.modern is not None
     return turn.era.modern
 

@@ -1,4 +1,4 @@
-"""What consumer, share and streams groups have in common."""
+"""Common code of consumer, share and streams groups."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ModernGroup:
         return []
 
     def regexes_resolved_ms(self) -> list[int]:
-        """When each regular expression was resolved."""
+        """The time at which each regular expression was resolved."""
         return []
 
     def subscribes_to(self, topic: str) -> bool:

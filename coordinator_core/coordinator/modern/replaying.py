@@ -46,7 +46,8 @@ def group_of(
 
 
 def put_member_back(turn: Turn, group: Any, member_id: str, before: Any) -> None:
-    """Undo the change of a member of a share or streams group; None: it was new.
+    """Undo the change of a member of a share or streams group; ``before`` is None if the member was
+    new.
 
     Reads still see the reverted entry, until an append succeeds.
     """
@@ -72,7 +73,7 @@ def set_target(turn: Turn, group: ModernGroup, value: Fields | None) -> None:
 
 
 def put(turn: Turn, mapping: dict[str, V], key: str, value: V | None) -> None:
-    """Set the key's value; None removes the key."""
+    """Set the key's value. A value of None removes the key."""
     before = mapping.get(key)
     put_or_remove(mapping, key, value)
     turn.log.reverts.append(lambda: put_or_remove(mapping, key, before))

@@ -1,6 +1,6 @@
 """Kafka's configuration of consumer, share and streams groups, of the broker and of single groups.
 
-Names are those of Kafka without the prefix group.consumer., group.share. or group.streams.; a
+Names are Kafka's names without the prefix group.consumer., group.share. or group.streams.; a
 group's own configuration (GroupConfig) has the prefix consumer., share. or streams.
 """
 
@@ -42,7 +42,7 @@ class TypeSettings:
         return dict(self.others).get(name, default)
 
     def with_kafka(self, values: Mapping[str, str]) -> TypeSettings:
-        """The settings with those of ``values``, by Kafka's names without the prefix."""
+        """The settings with the values of ``values``, by Kafka's names without the prefix."""
         return replace(
             self,
             session_timeout_ms=int(values.get("session.timeout.ms", self.session_timeout_ms)),

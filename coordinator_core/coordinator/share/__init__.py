@@ -1,9 +1,10 @@
 """Share groups (KIP-932): consumers that take records of the same partitions in turns.
 
 Members send ShareGroupHeartbeat.  Epochs and target assignment work as in consumer groups (see
-coordinator_core.coordinator.consumer), but a partition may have several members.  So members never
-revoke, and each takes its part of the target with its next heartbeat.  A group is Empty or Stable,
-also while members are behind the target.  There are no static members and no classic members.
+coordinator_core.coordinator.consumer), but a partition may have several members.  Therefore members
+never revoke, and each member takes its part of the target with its next heartbeat.  A group is
+Empty or Stable, also while members are behind the target.  There are no static members and no
+classic members.
 
 The state of a share partition says which member has taken which record.  Another coordinator, the
 share coordinator, stores it, and it must be initialised before the partition is assigned.  A

@@ -27,7 +27,10 @@ NOTHING: TopicIdAssignment = MappingProxyType({})
 
 
 class ShareMember(NamedTuple):
-    """One member; every change makes a new value.  ``topics`` are names, in a HashSet's order."""
+    """One member, which is immutable: every change makes a new value.
+
+    ``topics`` are names, in a HashSet's order.
+    """
 
     member_id: str
     epoch: int = JOINING
@@ -88,7 +91,9 @@ class ShareGroup(ModernGroup):
             self.order.add(member_id)
 
     def _replace_names(self, before: tuple[str, ...], member: ShareMember | None) -> None:
-        """A name that this member alone had goes, and comes back if it still has it."""
+        """A name that only this member had is removed, and comes back if the member still has
+        it.
+        """
         counts = subscribed_names(self.members.values())
         for name in before:
             if counts[name] == 1:
@@ -97,7 +102,9 @@ class ShareGroup(ModernGroup):
             self.names.add(name)
 
     def names_with(self, before: ShareMember, after: ShareMember) -> list[str]:
-        """The subscribed names as a HashMap copy iterates, with the member's new ones."""
+        """The subscribed names in the iteration order of a HashMap copy, with the member's new
+        names.
+        """
         counts = subscribed_names(self.members.values())
         copy = HashTable[str, int](string_hash, capacity_of_map_copy(len(self.names)))
         for name in self.names:
@@ -110,7 +117,9 @@ class ShareGroup(ModernGroup):
         return copy.keys()
 
     def with_member(self, member: ShareMember) -> list[ShareMember]:
-        """All members in the order of the map, with this one in place of the one with its id."""
+        """All members in the order of the map, with this member in place of the member with its
+        id.
+        """
         members = {**self.members, member.member_id: member}
         return [members[member_id] for member_id in self.order.with_key(member.member_id)]
 
@@ -135,13 +144,13 @@ class ShareGroup(ModernGroup):
 
 
 def topic_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as a HashSet made of them iterates."""
+    """Names in the iteration order of a HashSet made of them."""
     listed = [*names]
     return tuple(hash_order(listed, capacity_of_copy(len(listed))))
 
 
 def subscribed_names(members: Iterable[ShareMember]) -> dict[str, int]:
-    """How many members subscribe to each topic, by name."""
+    """The number of members that subscribe to each topic, by name."""
     counts: dict[str, int] = {}
     for member in members:
         for name in member.topics:
@@ -158,7 +167,7 @@ def as_read(rows: Iterable[tuple[str, Sequence[int]]]) -> TopicIdAssignment:
 
 
 def is_same(one: TopicIdAssignment, other: TopicIdAssignment) -> bool:
-    """Returns whether both have the same topics and partitions, in any order."""
+    """Returns whether both assignments have the same topics and partitions, in any order."""
     return {topic: {*one[topic]} for topic in one} == {topic: {*other[topic]} for topic in other}
 
 

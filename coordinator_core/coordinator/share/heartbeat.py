@@ -46,7 +46,7 @@ def handle(turn: Turn, request: ShareGroupHeartbeat) -> None:
 
 
 def _check(turn: Turn, request: ShareGroupHeartbeat) -> Errors:
-    """What is wrong with the request itself, then with it in the group."""
+    """Returns the error of the request itself, else its error in the group."""
     if not request.member_id or not request.group_id or request.rack_id == "":
         return Errors.INVALID_REQUEST
     if request.member_epoch < LEFT or (request.member_epoch == 0 and not request.topics):
@@ -204,7 +204,7 @@ class _Heartbeat:
             self._event("RECONCILE", member_id=changed.member_id, member=changed)
 
     def _subscribed(self, target: TopicIdAssignment) -> TopicIdAssignment:
-        """From 4.2 on, without topics that the member does not subscribe to."""
+        """Since 4.2, topics to which the member does not subscribe are excluded."""
         if not rules_of(self._turn).share.drops_unsubscribed:
             return target
         by_id, topics = self._turn.image.by_id, self._after.topics

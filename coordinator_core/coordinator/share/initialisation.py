@@ -1,4 +1,4 @@
-"""Which share partitions have states, and which heartbeat has to initialise more."""
+"""Decides which share partitions have states, and which heartbeat has to initialise more."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNKNOWN = "<UNKNOWN>"
 def is_assignment_pending(turn: Turn, group: ShareGroup) -> bool:
     """Returns whether initialized partitions are not assigned yet, so that the epoch must go up.
 
-    Until 4.2, topics that nobody subscribes to count, too: then the epoch goes up for ever.
+    Until 4.2, topics that nobody subscribes to count, too, so the epoch then increases forever.
     """
     if group.states is None or group.is_empty():
         return False
@@ -90,7 +90,7 @@ def initializing_record(turn: Turn, group: ShareGroup, missing: InitTopics) -> M
 
 
 def initialize(turn: Turn, group_id: str, topics: InitTopics) -> Callable[[], None]:
-    """What the persister's answer does: it makes the topics initialized."""
+    """Apply the persister's answer: it makes the topics initialized."""
 
     def finish() -> None:
         group = turn.groups.modern.get(group_id)
@@ -121,7 +121,9 @@ def _forget(turn: Turn, group_id: str, topics: InitTopics) -> None:
 
 
 def deleting_record(turn: Turn, group: ShareGroup, states: ShareStates) -> ModernRecord:
-    """Before the group is deleted: all topics with states, and those deleting that still exist."""
+    """Before the group is deleted, it has all topics with states, and all deleting topics that
+    still exist.
+    """
     keeps_names = rules_of(turn).share.keeps_topic_names
     deleting = {
         topic_id: topic.name if keeps_names else _name(turn, topic_id)
@@ -153,7 +155,7 @@ def forget_deleted_topics(turn: Turn, deleted_ids: Iterable[str]) -> None:
 
 
 def combined(one: InitTopics, other: InitTopics) -> InitTopics:
-    """The partitions of both; names and times of the second."""
+    """The partitions of both, with names and times of the second."""
     topic_ids = HashTable[str, None](uuid_hash, capacity_of_copy(len(one)))
     for topic_id in (*one, *other):
         topic_ids.put(topic_id, None)

@@ -1,4 +1,4 @@
-"""How the records of a share group change it."""
+"""The effect of each record on a share group."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def member_tombstones(group_id: str, member_ids: Iterable[str], *names: str) -> 
 
 
 def group_tombstones(group_id: str, member_ids: Iterable[str]) -> list[ModernRecord]:
-    """All that the group has, as its deletion writes it."""
+    """All records of the group, as its deletion writes them."""
     members = [*member_ids]
     key = {"group_id": group_id}
     return [

@@ -1,4 +1,4 @@
-"""The requests of share groups, and how they handle those that other groups have, too."""
+"""The requests of share groups, including requests that other groups have, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between eras in share groups."""
+"""Differences between eras in share groups."""
 
 from __future__ import annotations
 

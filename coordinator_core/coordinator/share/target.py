@@ -25,9 +25,10 @@ ASSIGNOR = "simple"
 def update_target(
     turn: Turn, group: ShareGroup, epoch: int, after: ShareMember, records: list[ModernRecord]
 ) -> tuple[int, TopicIdAssignment]:
-    """The epoch of the target, and the member's part of it, computed if it is time to.
+    """The epoch of the target, and the member's part of it, computed if necessary.
 
-    ``epoch`` has the group's, with this heartbeat.  Raises AssignorError where Kafka's throws.
+    ``epoch`` has the group's, with this heartbeat.  Raises AssignorError if Kafka's assignor throws
+    an exception.
     """
     if group.assignment_epoch >= epoch or not _may_compute(turn, group):
         return group.assignment_epoch, group.targets.get(after.member_id, NOTHING)

@@ -1,4 +1,4 @@
-"""What is wrong with a StreamsGroupHeartbeat."""
+"""Finds errors of a StreamsGroupHeartbeat."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INVALID = Errors.INVALID_REQUEST
 
 
 def check_request(rules: StreamsRules, request: StreamsGroupHeartbeat) -> Errors:
-    """What is wrong with the request itself."""
+    """Returns the error of the request itself."""
     owned_roles = {row[0] for row in request.owned or () if row[2]}
     if rules.refuses_warmups and "warmup" in owned_roles:
         return _INVALID
@@ -59,8 +59,8 @@ def check_size(
 
 
 def check_static(member: StreamsMember | None, member_id: str) -> Errors:
-    """Of a request with an instance id that does not join; ``member`` is the member with the
-    instance id.
+    """This checks a request with an instance id that does not join; ``member`` is the member with
+    the instance id.
     """
     if member is None:
         return Errors.UNKNOWN_MEMBER_ID

@@ -1,4 +1,4 @@
-"""Which tasks are behind the members' endpoints (interactive queries).
+"""The tasks behind the members' endpoints (interactive queries).
 
 Answers with this information are not modelled, but that Kafka fails on some: while the topology is
 not configured, it cannot tell the partitions of an endpoint.
@@ -64,7 +64,7 @@ def _announce_all(
 
 
 def _check_partitions(turn: Turn, group: StreamsGroup, member: StreamsMember) -> None:
-    """Raises UnexpectedState where Kafka cannot tell the partitions of the member's tasks."""
+    """Raises UnexpectedState if Kafka cannot determine the partitions of the member's tasks."""
     configured = group.configured
     if configured is None or configured.subtopologies is None:
         raise UnexpectedState("no configured topology")

@@ -39,7 +39,10 @@ _Unwritten = tuple[int, str, ConfiguredTopology | None, _Refined]
 
 
 class StreamsMember(NamedTuple):
-    """One member; every change makes a new value. ``pending`` has tasks to be revoked."""
+    """One member, which is immutable: every change makes a new value.
+
+    ``pending`` has tasks to be revoked.
+    """
 
     member_id: str
     epoch: int = JOINING
@@ -65,8 +68,8 @@ class StreamsGroup(ModernGroup):
     """``members`` and ``targets`` are by member id; ``static_members`` has ids by instance id.
 
     ``topology`` is as a member brought it; ``configured``: against the topics, not written, so a
-    loaded group has none.  ``validated_epoch`` is that of the topology for which all topics were
-    there. ``refined`` is the assignment that members were last led to, and its epoch.  ``state``
+    loaded group has none.  ``validated_epoch`` is the epoch of the topology for which all topics
+    existed. ``refined`` is the assignment that members were last led to, and its epoch.  ``state``
     is as of the last record.
     """
 
@@ -146,7 +149,9 @@ class StreamsGroup(ModernGroup):
         return None if member_id is None else self.members.get(member_id)
 
     def with_member(self, member: StreamsMember | None) -> list[StreamsMember]:
-        """All members in the order of the map, with this one, without the one that it replaces."""
+        """All members in the order of the map, with this member, without the member that it
+        replaces.
+        """
         if member is None:
             return [self.members[member_id] for member_id in self.order]
         replaced = self.replaced_by(member)
@@ -162,7 +167,9 @@ class StreamsGroup(ModernGroup):
         return None if member_id == member.member_id else member_id
 
     def targets_with(self, member: StreamsMember | None) -> dict[str, TargetTasks]:
-        """The targets by member id; a returning member takes the target of the one it replaces."""
+        """The targets by member id; a returning member takes the target of the member that it
+        replaces.
+        """
         targets = dict(self.targets)
         replaced = None if member is None else self.replaced_by(member)
         if member is not None and replaced is not None:
@@ -172,7 +179,7 @@ class StreamsGroup(ModernGroup):
         return targets
 
     def change_unwritten(self, snapshot: int) -> None:
-        """Call before a change of what no record holds; ``snapshot`` is that of the log.
+        """Call before a change of what no record holds; ``snapshot`` is the snapshot of the log.
 
         Administrators see the change with the next snapshot; a failed append reverts it.
         """

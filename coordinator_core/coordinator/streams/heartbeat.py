@@ -66,7 +66,7 @@ _STATUS_OF_TAGS_VERSION = 1
 
 
 class Update(Enum):
-    """What a heartbeat makes of the assignment; all but NONE bump the epoch."""
+    """The effect of a heartbeat on the assignment; all values except NONE bump the epoch."""
 
     NONE = 0
     REFINED = 1  # members continue to reconcile, and the target stays
@@ -374,7 +374,7 @@ class _Heartbeat:
     # -- the group
 
     def _topology(self) -> tuple[Topology | None, Errors]:
-        """The group's topology; None and an error if the member has another one."""
+        """The group's topology. Returns None and an error if the member has another topology."""
         present, sent = self._group.topology, self._request.topology
         if sent is not None and len({each.subtopology_id for each in sent.subtopologies}) < len(
             sent.subtopologies
@@ -460,7 +460,8 @@ class _Heartbeat:
             timers.start_initial_delay(turn, group_id, delay_ms, _DelayedAssignment(turn, group_id))
 
     def _refined(self, epoch: int, targets: Targets) -> Targets:
-        """The targets that members are led to; kept for an epoch where there may be warm-ups.
+        """The targets to which members are led; they are kept for an epoch if there may be
+        warm-ups.
 
         Kafka 4.4.0 makes them of the targets without a change.
         """
@@ -533,7 +534,7 @@ class _Heartbeat:
 
 
 def _assigned_by(member: StreamsMember) -> tuple[object, ...]:
-    """What of a static member makes the assignment be computed again."""
+    """The fields of a static member whose change makes the assignment be computed again."""
     return member.topology_epoch, member.rack_id, dict(member.client_tags), member.process_id
 
 

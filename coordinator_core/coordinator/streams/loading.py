@@ -1,4 +1,4 @@
-"""How the records of a streams group change it."""
+"""The effect of each record on a streams group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes that have each task of a streams group, or have yet to give it up."""
+"""The processes that have each task of a streams group, or must still give it up."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ def reconciled(
     target: TargetTasks,
     owned: TargetTasks | None,
 ) -> StreamsMember | None:
-    """The member after one step towards the target of this epoch; None: it is fenced.
+    """The member after one step towards the target of this epoch. The member is None if it is
+    fenced.
 
     ``owned`` has the tasks that the request reports, or None if it reports none.  A member with a
     state that this version of Kafka does not know is fenced, unless it reports an empty list of
@@ -50,7 +51,7 @@ def reconciled(
 
 
 class _Step:
-    """What a member keeps, gives up and gets."""
+    """The tasks that a member keeps, gives up and gets."""
 
     def __init__(
         self,
@@ -234,7 +235,7 @@ class _ActiveDifference:
 
 
 def _withhold(new: _Partitions, is_unreleased: _IsUnreleased) -> bool:
-    """Take tasks away that others still have; whether there were any."""
+    """Withhold tasks that other members still have; returns whether there were any."""
     withheld = [
         (subtopology, partition)
         for subtopology, partitions in new.items()
@@ -247,7 +248,7 @@ def _withhold(new: _Partitions, is_unreleased: _IsUnreleased) -> bool:
 
 
 def _convert(replicas: Replicas, outgoing: _Difference, incoming: _Difference) -> None:
-    """Standby tasks that become warm-ups of the same member, and the other way round."""
+    """Convert standby tasks to warm-ups of the same member, and warm-ups to standby tasks."""
     for subtopology, partitions in replicas.items():
         for partition in partitions:
             if incoming.grant(subtopology, partition):

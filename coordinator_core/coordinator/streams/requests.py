@@ -1,4 +1,4 @@
-"""The requests of streams groups, and how they handle those that other groups have, too."""
+"""The requests of streams groups, including requests that other groups have, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between eras in streams groups."""
+"""Differences between eras in streams groups."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Assign = Callable[[Sequence[TaskSubtopology], Sequence[TaskAssignee], int], dict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsRules:
-    """``first_epoch`` and ``first_target_epoch`` are those of a group without records.
-    ``first_endpoint_epoch`` is that of a new group's information about endpoints.
+    """``first_epoch`` and ``first_target_epoch`` are the epochs of a group without records.
+    ``first_endpoint_epoch`` is the epoch of a new group's information about endpoints.
     """
 
     assign: Assign

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class StreamsMemberState(Enum):
-    """How far a member is; the values are those of records."""
+    """The progress of a member; the values are the values in records."""
 
     STABLE = 1
     UNREVOKED_TASKS = 2

@@ -49,7 +49,7 @@ def update_target(
 
     ``epoch`` has the group's, with this heartbeat; ``after`` is the member that sent it, None if a
     timer computes the target.  ``only_refined`` means that the epoch went up without a change of
-    the target. Raises AssignorError where Kafka's assignor throws.
+    the target. Raises AssignorError if Kafka's assignor throws an exception.
     """
     if is_delayed(turn, group.group_id):
         return max(group.assignment_epoch, 1), {}, True

@@ -18,7 +18,7 @@ ROLES = ("active", "standby", "warmup")
 
 
 class TargetTasks(NamedTuple):
-    """The tasks of a target assignment, or those that a member says it has."""
+    """The tasks of a target assignment, or the tasks that a member reports."""
 
     active: Replicas = NONE
     standby: Replicas = NONE
@@ -81,7 +81,9 @@ def has_any(owned: TargetTasks, tasks: AssignedTasks) -> bool:
 
 
 def are_assigned(owned: TargetTasks | None, assigned: AssignedTasks) -> bool:
-    """Returns whether a member has all tasks that it says it has; None: it did not say."""
+    """Returns whether a member has all tasks that it says it has; ``owned`` is None if the member
+    did not report it.
+    """
     if owned is None:
         return False
     roles: Iterable[tuple[Replicas, ActiveTasks | Replicas]] = zip(owned, assigned, strict=True)

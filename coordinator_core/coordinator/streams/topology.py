@@ -1,8 +1,9 @@
 """Configures a topology against the topics that exist (InternalTopicManager).
 
-The partitions of internal topics follow from those of source topics: a repartition topic has as
-many as the subtopology that writes it has tasks, unless the topology says so or other topics of its
-copartition group do; a changelog topic has one per task.
+The partitions of internal topics follow from the partitions of source topics.  A repartition topic
+has as many partitions as the subtopology that writes it has tasks, unless the topology or other
+topics of its copartition group specify another number.  A changelog topic has one partition per
+task.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class _Misconfigured(Exception):
 
 
 def required_topics(topology: Topology) -> set[str]:
-    """All topics that a topology reads, or keeps state in."""
+    """All topics that a topology reads, or in which it keeps state."""
     topics: set[str] = set()
     for each in topology.subtopologies:
         internal = [*each.repartition_source_topics, *each.changelog_topics]
@@ -71,7 +72,7 @@ def required_topics(topology: Topology) -> set[str]:
 
 
 def configure(topology: Topology, image: MetadataImage) -> ConfiguredTopology:
-    """Raises InvalidTopology, and UnexpectedState where Kafka's coordinator fails."""
+    """Raises InvalidTopology, and UnexpectedState if Kafka's coordinator fails."""
     try:
         return _Configuration(topology, image).result()
     except _Misconfigured as error:
@@ -196,7 +197,10 @@ class _Configuration:
         }
 
     def _missing_topics(self) -> tuple[str, ...]:
-        """Internal topics to create.  Those that exist must have the partitions they need."""
+        """Internal topics to create.
+
+        Topics that exist must have the number of partitions that they need.
+        """
         expected: dict[str, int] = {}
         for each in self._subtopologies:
             for name, count in (*each.repartition_source_topics, *each.changelog_topics):

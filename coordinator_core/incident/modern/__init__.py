@@ -8,21 +8,22 @@ log can be cut into writes, and each write shows the request that led to it:
 
 A heartbeat that writes no record changes nothing, except that it keeps the session.  The engine's
 sessions therefore last until the evidence shows their end; then the engine's timer removes the
-member.  All other timers run.  The engine decides everything else: epochs, when a target is
-computed, what the assignor gives to whom, which partitions a member has to give up first, which
-are free, what a removal or a conversion writes.
+member.  All other timers run normally.  The engine decides everything else: epochs, the time at
+which a target is computed, the result of the assignor, the partitions that a member has to give up
+first, free partitions, and the records of a removal or a conversion.
 
-What a heartbeat said about owned partitions follows from the result.  A member that is told to
-give up partitions has not said that it did; a member that goes on has.  The log tells a leave from
-an expired session; without it, a departure is an expiry where only that is possible, else a leave.
+What a heartbeat reported about owned partitions follows from the result.  A member that is still
+asked to give up partitions has not reported that it did; a member that continues has reported it.
+The log distinguishes a leave from an expired session.  Without a log, a departure is an expiry if
+only an expiry is possible, else a leave.
 
 Topics come from three places: a target has the partitions of all topics, commits and subscriptions
-have names, and the hash in the group's record confirms both.  Where it does not (racks, topics of
-a streams group, whose ids are in no record), the hash is not compared.
+have names, and the hash in the group's record confirms both.  If it does not confirm them (racks,
+topics of a streams group, whose ids are in no record), the hash is not compared.
 
-A generation is one target assignment.  It is reproduced if all its writes are, and if, with a log,
-each line has its event and each event its line.  After a divergence the engine is loaded with
-production's records, as a coordinator that takes over the group.
+A generation is one target assignment.  A generation is reproduced if all its writes are reproduced,
+and if, with a log, each line has its event and each event its line.  After a divergence the engine
+is loaded with production's records, like a coordinator that takes over the group.
 
 - evidence:   records and lines of an incarnation
 - stored:     what the records say at a moment
@@ -35,7 +36,7 @@ production's records, as a coordinator that takes over the group.
 - driver:     sends stimuli to the engine
 - comparison: records of a write and of the engine
 - lines:      lines of the log and events of the engine
-- replay:     all of it, and the generations
+- replay: the whole replay, and the generations
 - phases:     the times in which the group was classic
 - group_replay: a group's whole history, classic times included
 """

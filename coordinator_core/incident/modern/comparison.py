@@ -96,7 +96,9 @@ def _time_difference(theirs: Entry, mine: Entry) -> Divergence | None:
 
 
 def _normal(value: Any) -> Any:
-    """Lists of topics, partitions and tasks as mappings: their order is that of hash maps."""
+    """Lists of topics, partitions and tasks as mappings, because their order is the order of hash
+    maps.
+    """
     if not isinstance(value, list) or not value or not isinstance(value[0], Mapping):
         return value
     if "subtopology_id" in value[0] and "source_topics" in value[0]:
@@ -110,7 +112,9 @@ def _normal(value: Any) -> Any:
 
 
 def _subtopology(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the configurations of internal topics, which the coordinator only stores."""
+    """The subtopology without the configurations of internal topics, which the coordinator only
+    stores.
+    """
     plain = dict(value)
     for name in ("state_changelog_topics", "repartition_source_topics"):
         plain[name] = [(each["name"], each["partitions"]) for each in value[name]]
@@ -130,7 +134,7 @@ def _what(entry_: Entry) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Without bytes, which JSON cannot have."""
+    """The value without bytes, which JSON cannot represent."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, Mapping):

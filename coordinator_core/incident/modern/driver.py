@@ -1,7 +1,7 @@
 """Sends stimuli to the engine, and collects what it logs and writes.
 
 The engine's timers decide when a member is removed.  Sessions would need every heartbeat, which no
-evidence shows; so a session ends where the evidence has its end.  Other timers fire by themselves,
+evidence shows, so a session ends where the evidence has its end.  Other timers fire by themselves,
 at the latest when the evidence goes on without their effect.
 """
 
@@ -47,7 +47,9 @@ class Output(NamedTuple):
 
 
 def engine_config(settings: dict[str, str]) -> CoordinatorConfig:
-    """``settings`` are those of the broker, by Kafka's names; sessions do not end by themselves."""
+    """``settings`` are settings of the broker, by Kafka's names; sessions do not end by
+    themselves.
+    """
     never = str(_NEVER_MS >> 1)
     sessions = {f"{each.broker_prefix}session.timeout.ms": never for each in MODERN_TYPES}
     return replace(
@@ -69,7 +71,7 @@ class ModernDriver:
         return self._next_id
 
     def load(self, records: Iterable[Record], at_ms: int) -> None:
-        """Continue from production's records, as a coordinator that takes over the group."""
+        """Continue from production's records, like a coordinator that takes over the group."""
         self.now_ms = max(self.now_ms, at_ms)
         self.coordinator.unload(self.now_ms)
         self.coordinator.load(records, self.now_ms)

@@ -26,10 +26,10 @@ TARGET_MEMBER = "ConsumerGroupTargetAssignmentMember"
 class ModernReplay(NamedTuple):
     """The generations of types other than classic.
 
-    ``eras`` are those of the coordinators, or None if the group was never of such a type.
+    ``eras`` are the eras of the coordinators, or None if the group never had such a type.
     ``resumed_from`` is the (incarnation, generation) whose records the engine was loaded with at
-    the beginning; ``unnamed_topics`` are ids of topics that no evidence names; ``names`` are those
-    of other topics.
+    the beginning; ``unnamed_topics`` are ids of topics that no evidence names; ``names`` are the
+    names of other topics.
     """
 
     group_id: str
@@ -54,7 +54,7 @@ class GroupEvidence(NamedTuple):
 
     ``events``: of group_events; ``records``: of group_metadata; ``stored`` has its records of
     `__consumer_offsets` but offsets, with topic_partition, log_offset, key and value; empty if the
-    group never was of another type than classic; ``names`` are those of topics by id.
+    group never was of another type than classic; ``names`` are names of topics by id.
     """
 
     group_id: str
@@ -118,7 +118,7 @@ def _replay(
     names: Mapping[str, str],
     eras: Eras,
 ) -> tuple[IncarnationReplay, list[ModernGeneration]]:
-    """With the broker's default assignor that reproduces most generations."""
+    """The replay with the broker's default assignor that reproduces most generations."""
     best: tuple[IncarnationReplay, list[ModernGeneration]] | None = None
     for assignor in ASSIGNORS:
         run = IncarnationReplay(incarnation, eras, names, assignor)
@@ -187,7 +187,7 @@ def _classic_phases(
 
 
 def modern_incarnations(evidence: GroupEvidence) -> list[ModernIncarnation]:
-    """Those in which the group was of another type than classic at some time."""
+    """Incarnations in which the group had a type other than classic at some time."""
     entries: dict[int, list[Entry]] = {}
     for row in sorted(evidence.stored, key=lambda each: each["log_offset"]):
         place = f"{row['topic_partition']}@{row['log_offset']}"

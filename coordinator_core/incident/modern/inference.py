@@ -1,4 +1,4 @@
-"""From the writes of a group to the stimuli that triggered them."""
+"""Infers the stimuli that triggered the writes of a group."""
 
 from __future__ import annotations
 
@@ -209,7 +209,8 @@ class Inference:
     def _any_member(self, write: Write, among: Collection[str] | None = None) -> str:
         """A member whose heartbeat writes no current assignment of its own.
 
-        It stays with its target: it has reached the epoch, or has not given up its partitions yet.
+        The member stays with its target, because it has reached the epoch, or has not given up its
+        partitions yet.
         """
         target = write.last(RecordKind.TARGET)
         epoch = self.stored.target_epoch if target is None or target.value is None else None
@@ -290,7 +291,7 @@ class Inference:
         return ModernStimulusKind.LEAVE, Basis.ASSUMED
 
     def _times_out(self, member_id: str, at_ms: int) -> bool:
-        """Returns whether the member's time to give up partitions is over just now."""
+        """Returns whether the member's time to give up partitions ends at this moment."""
         since_ms = self._unrevoked_ms.get(member_id)
         member = self.stored.of(RecordKind.MEMBER, member_id) or {}
         if since_ms is None or "rebalance_timeout_ms" not in member:
@@ -309,7 +310,7 @@ class Inference:
     # -- the group -------------------------------------------------------------------------------
 
     def background(self, write: Write) -> list[ModernStimulus]:
-        """The heartbeat that asks for it comes before, unless it wrote records itself."""
+        """The heartbeat that asks for it comes earlier, unless it wrote records itself."""
         work = self._stimulus(write, ModernStimulusKind.BACKGROUND, "", None, Basis.RECORD)
         if write.what is Wrote.STATES:
             return [work]

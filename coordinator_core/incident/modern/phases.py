@@ -1,4 +1,6 @@
-"""The times in which a group was classic: what of its evidence a replay of classic groups takes."""
+"""The times in which a group was classic, with the part of its evidence that a replay of classic
+groups uses.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _FOREVER_MS = 1 << 62
 
 
 class ProtocolPhase(NamedTuple):
-    """``begins`` and ``ends`` are the records of the conversions; None: at the incarnation's."""
+    """``begins`` and ``ends`` are the records of the conversions; None means the time of the
+    incarnation.
+    """
 
     begins: Entry | None
     ends: Entry | None

@@ -33,7 +33,7 @@ from coordinator_core.modern_history.evidence import RecordKind
 
 @dataclass(frozen=True)
 class ReplayedWrite:
-    """``divergence``: None if the engine wrote the same records."""
+    """``divergence``: It is None if the engine wrote the same records."""
 
     write: Write
     stimuli: Sequence[ModernStimulus]
@@ -44,8 +44,8 @@ class ReplayedWrite:
 
 @dataclass(kw_only=True)
 class ModernGeneration:
-    """A target assignment. ``number`` is its epoch, ``era`` that of the coordinator
-    that wrote it.
+    """A target assignment. ``number`` is its epoch, and ``era`` the era of the coordinator that
+    wrote it.
     """
 
     incarnation: int
@@ -87,7 +87,7 @@ class ModernGeneration:
 
 
 class IncarnationReplay:
-    """``names`` are those of topics by id; ``assignor`` is the first of
+    """``names`` are names of topics by id; ``assignor`` is the first of
     group.consumer.assignors.
     """
 
@@ -188,7 +188,9 @@ class IncarnationReplay:
         self._spans_ms[-1] = self._spans_ms[-1][0], write.entries[-1].at_ms
 
     def _hand_over(self, write: Write, outputs: Sequence[Output]) -> None:
-        """The engine goes on as that of the classic group; this replay needs another one."""
+        """The engine continues as the engine of the classic group, so this replay needs another
+        engine.
+        """
         classic = write.last(RecordKind.CLASSIC)
         assert classic is not None
         events = [
@@ -239,7 +241,7 @@ class IncarnationReplay:
 
     @property
     def names(self) -> dict[str, str]:
-        """Of topics by id, as far as evidence shows them."""
+        """Names of topics by id, as far as evidence shows them."""
         return self._topics.names
 
     @property

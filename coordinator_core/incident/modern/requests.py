@@ -105,7 +105,7 @@ def static_join(group_id: str, member_id: str, member: Fields) -> ConsumerGroupH
 
 
 def _owned_partitions(write: Write, member_id: str, stored: Stored) -> TopicRows | None:
-    """What the member said that it owns, or None if it need not have said so."""
+    """What the member reported to own, or None if it may not have reported it."""
     reported = _reported(write, member_id, stored, CONSUMER.unrevoked_state)
     if reported is None:
         return None
@@ -120,10 +120,12 @@ def _owned_partitions(write: Write, member_id: str, stored: Stored) -> TopicRows
 def _reported(
     write: Write, member_id: str, stored: Stored, unrevoked: int | None
 ) -> tuple[Fields, Fields | None] | None:
-    """What a member that said what it owns had before, and has then, or None if it did not say so.
+    """The partitions that a member had before its report and has after it, or None if it did not
+    report them.
 
-    A member that is asked to give up partitions or tasks has not said so.  One that goes on has:
-    without those that it lost.  While it is asked again, it still has all (the second is None).
+    A member that is still asked to give up partitions or tasks has not reported that it did.  A
+    member that continues has reported its partitions without those that it lost.  While it is asked
+    again, it still has all (the second is None).
     """
     before, written = stored.of(RecordKind.CURRENT, member_id), write.last(RecordKind.CURRENT)
     if before is None or written is None or written.value is None:

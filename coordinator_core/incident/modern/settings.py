@@ -28,7 +28,7 @@ Value = Mapping[str, Any]  # of a record
 def modern_era(entries: Iterable[Entry], versions: Ranges = ALL_VERSIONS) -> InferredEra:
     """The era of brokers that wrote these records of a consumer, share or streams group.
 
-    ``versions`` are those of the brokers, as their logs show them.
+    ``versions`` are the versions of the brokers, as their logs show them.
     """
     entries = list(entries)
     values = [each.value for each in entries if each.value is not None]
@@ -112,8 +112,8 @@ def _has_emptied_without_target(entries: Sequence[Entry]) -> bool:
 
 
 def engine_settings(entries: Sequence[Entry], assignor: str) -> dict[str, str]:
-    """Settings of the broker, by Kafka's names; ``assignor`` is that of members that
-    prefer none.
+    """Settings of the broker, by Kafka's names; ``assignor`` is the assignor of members that prefer
+    none.
     """
     interval = str(_assignment_interval_ms(entries))
     settings = {f"{each.broker_prefix}assignment.interval.ms": interval for each in MODERN_TYPES}
@@ -149,7 +149,9 @@ def _assignment_interval_ms(entries: Iterable[Entry]) -> int:
 
 
 def _initial_delay_ms(entries: Iterable[Entry]) -> int:
-    """How long a streams group waited for its first target; the default, if about that long."""
+    """The time for which a streams group waited for its first target; the default if the time is
+    close to it.
+    """
     first_ms = None
     for each in entries:
         if each.group_type.has_initial_delay:
@@ -162,7 +164,7 @@ def _initial_delay_ms(entries: Iterable[Entry]) -> int:
 
 
 def _standbys(entries: Iterable[Entry]) -> int:
-    """The most standby tasks that a target gives for one task: num.standby.replicas."""
+    """The largest number of standby tasks that a target has for one task: num.standby.replicas."""
     of_members: dict[str, list[tuple[str, int]]] = {}
     most = 0
     for each in entries:

@@ -31,7 +31,7 @@ class ModernStimulusKind(Enum):
 
 
 class ModernStimulus(NamedTuple):
-    """``request`` is without the member's epoch (PRESENT); ``topics`` and ``deleted`` are those of
+    """``request`` is without the member's epoch (PRESENT); ``topics`` and ``deleted`` are fields of
     TOPICS; ``configs``: of CONFIG; ``asks`` means that the request is only sent to make the
     coordinator begin the background work that follows.
     """

@@ -1,4 +1,4 @@
-"""What production's records say at a moment: the last value of each key."""
+"""Production's records at a moment: the last value of each key."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Stored:
         return partitions
 
     def records(self, metadata_hash: int | None = None) -> list[Record]:
-        """All records, to load a coordinator; with another hash of the topics, if given."""
+        """All records, to load a coordinator; with another hash of the topics if it is given."""
         return [_with_hash(each, metadata_hash) for each in self._entries.values()]
 
 

@@ -21,7 +21,7 @@ _ROLES = ("active", "standby", "warmup")
 
 
 def modern_story(replay: ModernReplay, names: Mapping[str, str]) -> list[StoryLine]:
-    """Lines in the order of the records; ``names`` are those of topics by id."""
+    """Lines in the order of the records; ``names`` are names of topics by id."""
     lines: list[StoryLine] = []
     tellers: dict[int, _Teller] = {}
     for generation in replay.generations:

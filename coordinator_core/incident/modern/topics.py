@@ -1,4 +1,5 @@
-"""Which topics the coordinator saw: names, ids and partition counts, as far as evidence shows them.
+"""The topics that the coordinator saw: names, ids and partition counts, as far as evidence shows
+them.
 
 A server assignor gives every partition of the subscribed topics to a member, so the next target
 shows their counts.  The hash in the group's record tells whether these are the counts of that
@@ -21,7 +22,7 @@ _MOST_COMBINATIONS = 4096
 
 
 class TopicsSeen:
-    """The topics as last inferred.  ``names`` are those of topics by id."""
+    """The topics as last inferred.  ``names`` are names of topics by id."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = {each: name for each, name in names.items() if each != _NO_ID}
@@ -67,11 +68,11 @@ class TopicsSeen:
         metadata_hash: int | None,
         present: Iterable[str] = (),
     ) -> tuple[list[TopicImage], list[str], bool]:
-        """What to change so that the subscribed topics are those of this moment.
+        """The changes that make the subscribed topics equal to the topics of this moment.
 
-        ``assigned`` has the partitions of the next target, by topic id; ``present`` has topics
-        that exist by other evidence.  Returns topics new or changed, names of deleted ones, and
-        whether the hash agrees.
+        ``assigned`` has the partitions of the next target, by topic id; ``present`` has topics that
+        exist by other evidence.  Returns topics that are new or changed, names of deleted topics,
+        and whether the hash matches.
         """
         ids = {self.names[each]: each for each in assigned if each in self.names}
         next_ = {
@@ -101,7 +102,9 @@ class TopicsSeen:
     def changes_to(
         self, names: Iterable[str], written: Iterable[Mapping[str, Any]]
     ) -> tuple[list[TopicImage], list[str]]:
-        """As ``changes``, for topics that a record has; the others of ``names`` do not exist."""
+        """It computes changes like ``changes``, but for topics that a record contains; all other
+        topics in ``names`` do not exist.
+        """
         chosen: dict[str, TopicImage | None] = dict.fromkeys(sorted(names))
         for row in written:
             name, topic_id = row["topic_name"], row["topic_id"]
@@ -117,11 +120,12 @@ class TopicsSeen:
         *,
         is_ready: bool,
     ) -> tuple[list[TopicImage], list[str], bool]:
-        """As ``changes``, for the topics of a topology: a subtopology has a task per partition.
+        """It computes changes like ``changes``, but for the topics of a topology, in which a
+        subtopology has a task per partition.
 
-        ``tasks`` are those of the next target, by subtopology; ``is_ready`` says whether all
-        topics exist, else internal ones are missing.  Records have no ids of these topics: an
-        unknown one is made up, so that the hash cannot agree.
+        ``tasks`` are the tasks of the next target, by subtopology; ``is_ready`` says whether all
+        topics exist; otherwise internal topics are missing.  Records have no ids of these topics:
+        an unknown one is made up, so that the hash cannot agree.
         """
         by_name = {name: topic_id for topic_id, name in self.names.items()}
         chosen: dict[str, TopicImage | None] = {}
@@ -150,7 +154,9 @@ class TopicsSeen:
     def _with_counted(
         self, candidates: Mapping[str, list[TopicImage | None]], metadata_hash: int | None
     ) -> dict[str, TopicImage | None] | None:
-        """One topic has a count that no target shows: the one by which the hash agrees."""
+        """If one topic has a count that no target shows, it is the count with which the hash
+        matches.
+        """
         if metadata_hash in self._hopeless:
             return None
         self._hopeless.add(metadata_hash)

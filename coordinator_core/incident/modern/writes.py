@@ -2,8 +2,8 @@
 
 A coordinator writes the records of one heartbeat in a fixed order: member, regular expressions no
 longer used, topology, topics, group epoch, targets, the member's current assignment, states of
-share partitions.  Removals begin with tombstones.  So the order of kinds, the member ids and the
-time show where a write ends.
+share partitions.  Removals begin with tombstones.  Therefore the order of kinds, the member ids and
+the time show where a write ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORGOTTEN_TOPICS = 5
 
 
 class Wrote(Enum):
-    """What wrote the records."""
+    """The cause of the records."""
 
     HEARTBEAT = "a heartbeat, or a join of a classic member"
     AWAY = "a static member left temporarily"
@@ -49,8 +49,8 @@ class Wrote(Enum):
 class Write(NamedTuple):
     """``member_ids``: who wrote, or who was removed; () if no record names a member.
 
-    ``replaced`` is the static member whose place the member takes; ``converts`` means that the
-    group was classic before.
+    ``replaced`` is the static member that the member replaces; ``converts`` means that the group
+    was classic before.
     """
 
     what: Wrote

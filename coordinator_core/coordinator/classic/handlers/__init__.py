@@ -8,8 +8,8 @@ which works in the same order everywhere:
 2. Classify it: conditions such as "the member is known and its subscription changed" become one
    `Input`.
 3. Look up the reaction in the era's grid, by the input and the group's state (``automaton``), and
-   call it.  So a reaction never asks for the state.  What differs between eras is a cell of the
-   grid, or else a field of the era (``turn.era``), never the era's name.
+   call it.  Therefore a reaction never asks for the state.  Differences between eras are cells of
+   the grid, or else fields of the era (``turn.era``), and never depend on the era's name.
 
 A reaction is a verb of the group: it changes the group, starts or ends timers, appends records, and
 answers the request, now or when the join, the sync or the append completes.

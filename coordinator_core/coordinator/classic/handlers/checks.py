@@ -13,7 +13,7 @@ from coordinator_core.protocol.messages import JoinGroup, OffsetCommit, SyncGrou
 
 
 def check_member(group: ClassicGroup, member_id: str, instance_id: str | None) -> Errors:
-    """A member with an instance id must be the one that has it."""
+    """A member with an instance id must be the member to which the instance id belongs."""
     if instance_id is not None:
         current = group.static_members.get(instance_id)
         if current is None:
@@ -24,7 +24,7 @@ def check_member(group: ClassicGroup, member_id: str, instance_id: str | None) -
 
 
 def check_member_leniently(group: ClassicGroup, member_id: str, instance_id: str | None) -> Errors:
-    """Up to 2.8: an instance id that no member has is ignored."""
+    """Up to 2.8, an instance id that no member has is ignored."""
     if instance_id is not None and group.static_members.get(instance_id, member_id) != member_id:
         return Errors.FENCED_INSTANCE_ID
     return Errors.NONE if member_id in group.members else Errors.UNKNOWN_MEMBER_ID
@@ -88,7 +88,7 @@ def check_commit(era: Era, group: ClassicGroup, request: OffsetCommit) -> Errors
 
 
 def check_commit_fencing_first(era: Era, group: ClassicGroup, request: OffsetCommit) -> Errors:
-    """2.5: a fenced instance id is refused even where a simple commit is accepted."""
+    """In 2.5, a fenced instance id is refused even where a simple commit is accepted."""
     error = era.check_member(group, request.member_id, request.instance_id)
     if error is Errors.FENCED_INSTANCE_ID:
         return error
@@ -98,7 +98,9 @@ def check_commit_fencing_first(era: Era, group: ClassicGroup, request: OffsetCom
 
 
 def check_commit_state_first(era: Era, group: ClassicGroup, request: OffsetCommit) -> Errors:
-    """Up to 2.1: between join and sync every commit is refused, even an unknown member's."""
+    """Up to 2.1, every commit between join and sync is refused, even the commit of an unknown
+    member.
+    """
     if request.generation < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE
     if group.state is GroupState.COMPLETING_REBALANCE:
@@ -120,7 +122,7 @@ def accepts_size(turn: Turn, group: ClassicGroup, request: JoinGroup) -> bool:
 
 
 def accepts_size_by_members(turn: Turn, group: ClassicGroup, request: JoinGroup) -> bool:
-    """Up to 2.5 (KIP-389): all members count; a full group refuses members that rejoin late."""
+    """Up to 2.5 (KIP-389), all members count, and a full group refuses members that rejoin late."""
     limit = turn.config.group_max_size
     member = group.members.get(request.member_id)
     if not request.member_id:

@@ -27,7 +27,7 @@ def refuse(turn: Turn, group: ClassicGroup, request: DeleteGroup) -> None:
 
 
 def delete(turn: Turn, group: ClassicGroup, request: DeleteGroup) -> None:
-    """Up to 3.9: the group is removed at once, even if its tombstones cannot be written."""
+    """Up to 3.9, the group is removed at once, even if its tombstones cannot be written."""
     move(turn, group, GroupState.DEAD)
     turn.groups.remove_classic(group)
     tombstones = [

@@ -120,7 +120,7 @@ def classify(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | Non
 
 
 def classify_before_kip_394(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
-    """Up to 2.1: all members are dynamic, and a new one joins at once."""
+    """Up to 2.1, all members are dynamic, and a new member joins at once."""
     if not group.supports(request.protocol_type, request.protocols):
         refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
         return None
@@ -130,7 +130,7 @@ def classify_before_kip_394(turn: Turn, group: ClassicGroup, request: JoinGroup)
 
 
 def classify_unchecked_first(turn: Turn, group: ClassicGroup, request: JoinGroup) -> Input | None:
-    """Up to 0.11: the first member of a group may join without protocols, and then gets stuck."""
+    """Up to 0.11, the first member of a group may join without protocols, and then gets stuck."""
     is_same_type = group.protocol_type == request.protocol_type
     if group.members and not (is_same_type and group.supports_any(request.protocols)):
         refuse(turn, request, request.member_id, Errors.INCONSISTENT_GROUP_PROTOCOL)
@@ -308,7 +308,9 @@ def replace_and_rebalance(turn: Turn, group: ClassicGroup, request: JoinGroup) -
 
 
 def replace_and_store(turn: Turn, group: ClassicGroup, request: JoinGroup) -> None:
-    """No rebalance if the vote has the same result: store the new id; a leader need not assign."""
+    """No rebalance starts if the vote has the same result: store the new id; a leader need not
+    assign.
+    """
     old = _Replaced(turn, group, request)
     member = _replace(turn, group, request)
     if turn.era.protocol_of_votes(group.votes()) != group.protocol:

@@ -46,7 +46,7 @@ def handle_together(turn: Turn, request: LeaveGroup) -> None:
 
 
 def handle_single(turn: Turn, request: LeaveGroup) -> None:
-    """Up to 2.3: one member per request; its error is the request's error."""
+    """Up to 2.3, a request has one member, whose error is the request's error."""
     group = turn.groups.classic.get(request.group_id)
     if not request.group_id and turn.era.empty_group_id_is_invalid:
         error = Errors.INVALID_GROUP_ID
