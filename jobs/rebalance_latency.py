@@ -15,6 +15,10 @@ from jobs.lake.scope import RunScope
 
 READS = ("generations", "churn")
 
+# No timeout of Kafka is longer: a longer or a negative duration shows that a clock was set.
+MOST_MS = 2**31 - 1
+# The log line and the record get their times from the same clock, but at different moments.
+MOMENT_MS = 1000
 # Logged causes of a member's rejoin for a second cooperative round.
 REJOINS = ["LEADER_REJOIN", "METADATA_CHANGE", "JOINING_IN_PREPARE", "STATIC_UPDATE", "REJOIN"]
 
@@ -35,11 +39,10 @@ def rebalance_latency(
         # Lines do not show when the members of a modern group reach the target.
         .when(~F.expr(f"COALESCE({HAS_EPOCHS}, false) AND evidence = 'log'"), F.col("ended_time"))
     )
-    # The log line and the record get their times from the same clock, but at different moments.
     elapsed_ms = _ms_between("joined_time", "to_time")
-    completing_ms = F.when(elapsed_ms < 0, 0).otherwise(elapsed_ms)
+    completing_ms = F.when(elapsed_ms.between(-MOMENT_MS, -1), 0).otherwise(_possible(elapsed_ms))
     sync_ms = F.coalesce("reconciling_ms", completing_ms)
-    join_ms = _ms_between("preparing_time", "joined_time")
+    join_ms = _possible(_ms_between("preparing_time", "joined_time"))
     return _with_logical(rebalances.withColumn("to_time", end), context).select(
         *GENERATION_KEY,
         "event_date",
@@ -86,6 +89,11 @@ def _with_logical(rebalances: DataFrame, context: DataFrame | None) -> DataFrame
     return rounds.withColumn("logical_rebalance", logical_rebalance).withColumn(
         "round", F.col("generation") - F.col("logical_rebalance") + 1
     )
+
+
+def _possible(duration_ms: Column) -> Column:
+    """The duration, or null if no clocks that run on can show it."""
+    return F.when(duration_ms.between(0, MOST_MS), duration_ms)
 
 
 def _ms_between(start: str, end: str) -> Column:

@@ -341,7 +341,9 @@ DERIVATIONS = [
                 "preparing_time",
                 "CASE outcome WHEN 'empty' THEN joined_time WHEN 'stable' THEN stable_time"
                 " ELSE ended_time END",
-                "DATE_DIFF('millisecond', preparing_time, joined_time)",
+                "CASE WHEN DATE_DIFF('millisecond', preparing_time, joined_time)"
+                " BETWEEN 0 AND 2147483647"
+                " THEN DATE_DIFF('millisecond', preparing_time, joined_time) END",
                 "event_date",
                 "cause",
                 "outcome",

@@ -101,6 +101,7 @@ def test_the_next_run_restores_bronze_tables_alone(undamaged, tmp_path):
 
 
 @pytest.mark.campaign
+@pytest.mark.timeout(10_800)  # a run per table
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_each_table_is_restored(undamaged, tmp_path, damage):
     lake, expected = undamaged

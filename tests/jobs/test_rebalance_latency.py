@@ -100,6 +100,16 @@ CASES = {
         {},
         [(3, 400, 0, 400, 498, 3, 1)],
     ),
+    "no phase is known if a clock was set back meanwhile": (
+        [row(3, 9_000_000, 500, 520), row(4, 9_000_100, 9_000_200, 600)],
+        {},
+        [(3, None, 20, None, 520, 3, 1), (4, 100, None, None, 600, 4, 1)],
+    ),
+    "no phase is known if a clock was set forward by more than any timeout": (
+        [row(3, 100, 2**31 + 100, 2**31 + 120), row(4, 2**31, 2**31 + 1, 2**32 + 2)],
+        {},
+        [(3, None, 20, None, 2**31 + 120, 3, 1), (4, 1, None, None, 2**32 + 2, 4, 1)],
+    ),
 }  # fmt: skip
 
 
