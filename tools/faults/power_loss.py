@@ -17,6 +17,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -76,7 +77,8 @@ def crashed_run(
     copies = []
     while os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]):
         copy = Path(shutil.copytree(lake, folder / f"call-{stops[len(copies)]}"))
-        lose(copy, before, chance)
+        for loss in lose(copy, before, chance):
+            print(f"{copy.name}: {loss}", file=sys.stderr)
         copies.append(copy)
         process.send_signal(signal.SIGCONT)
     return CrashedRun(inputs, tables_of(str(lake)), copies)
