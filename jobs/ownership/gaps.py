@@ -152,16 +152,19 @@ def _migrated(owned: DataFrame) -> DataFrame:
     first = following.groupBy(*INCARNATION_KEY, *PARTITION_KEY).agg(
         F.min("from_ms").alias("migrated_ms"), F.min("event_date").alias("migrated_date")
     )
-    back = following.groupBy(*INCARNATION_KEY).agg(
-        F.collect_set("process").alias("back"),
-        F.min(F.struct("from_ms", "is_modern")).alias("began"),
+    next_began = following.groupBy(*INCARNATION_KEY).agg(
+        F.min(F.struct("from_ms", "is_modern")).alias("began")
     )
-    is_back = F.array_contains("back", F.col("process"))
+    # A row per process: a set of all processes in the row of each partition would be quadratic.
+    back = following.select(*INCARNATION_KEY, "process").distinct()
+    back = back.withColumn("came_back", F.lit(True))
+    is_back = F.coalesce("came_back", F.lit(False))
     is_other = F.col("began.is_modern") != F.col("is_modern")
     migrated = (
-        owned.join(F.broadcast(back), on=INCARNATION_KEY, how="inner")
+        owned.join(F.broadcast(next_began), on=INCARNATION_KEY, how="inner")
         .withColumn("next_ms", F.lead("from_ms").over(_of_partition()))
         .where("next_ms IS NULL")
+        .join(back, on=[*INCARNATION_KEY, "process"], how="left")
         .groupBy(*INCARNATION_KEY)
         .agg(F.min((is_back & is_other).cast("int")).alias("is_migrated"))
         .where("is_migrated = 1")
