@@ -24,6 +24,7 @@ from coordinator_core.protocol.processes import without_host
 from jobs.alerts.checks import CHECKS, Alert, Check
 from jobs.configuration.alert_settings import NAMES, AlertSettings, span_s
 from jobs.console.errors import UsageError
+from jobs.lake.dates import LAST_DATE
 from jobs.lake.service_levels import READS_OF_BUDGETS, Budget, budgets_of, create_budgets
 from jobs.lake.sql import OF_EPISODE_COSTS, existing_tables, open_lake
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 COLUMNS = Alert._fields
 # queries start this long before the window, because a storm or a phase may have begun earlier
+EPOCH = datetime(1970, 1, 1)  # UTC, like the lake's times
 LOOKBACK = timedelta(days=7)
 # Query the last dates first, so that LAST_TIMES reads only the files of these dates.
 LAST_TIMES = """
@@ -295,15 +297,18 @@ def _start_of(since: str) -> Callable[[datetime], datetime]:
     if since[4:5] == "-":
         start = _moment("--since", since)
         return lambda now: min(start, now)
-    length = timedelta(seconds=span_s(since, "--since"))
-    return lambda now: now - length
+    length_s = span_s(since, "--since")
+    return lambda now: now - timedelta(seconds=min(length_s, (now - EPOCH).total_seconds()))
 
 
 def _moment(option: str, text: str) -> datetime:
     """UTC, as a datetime without a zone, like the lake's times."""
     try:
         time = datetime.fromisoformat(text)
-    except ValueError:
+        time = time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+    except (ValueError, OverflowError):
         example = "2026-11-21T00:46:00"
         raise UsageError(f"{option} {text}: expected a UTC time, e.g. {example}") from None
-    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+    if not EPOCH.year <= time.year <= LAST_DATE.year:
+        raise UsageError(f"{option} {text}: give a time between {EPOCH.date()} and {LAST_DATE}")
+    return time

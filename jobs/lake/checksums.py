@@ -33,6 +33,8 @@ def fails_checksums(file: Path) -> bool:
     if not target.is_file():
         return False
     stored = target.read_bytes()
+    if len(stored) < len(_MAGIC) + 4:  # A power failure can leave an empty file.
+        return True
     (chunk,) = struct.unpack_from(">i", stored, len(_MAGIC))
     return stored[8:] != _of_chunks(file, chunk)
 

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from jobs.alerts import command, prometheus
-from jobs.alerts.alerting import AlertsOptions, AlertWindow, find_alerts
+from jobs.alerts.alerting import AlertsOptions, AlertWindow, _start_of, find_alerts
 from jobs.alerts.checks import CHECKS, Alert
 from jobs.configuration.alert_settings import AlertSettings, Thresholds, read_settings, span_s
 from jobs.configuration.config import load_config
@@ -942,3 +942,14 @@ def test_the_command_fails_while_a_message_waits(plant, tmp_path, monkeypatch, c
     assert command.run(options, settings, None, Format.TABLE, notifies=True) == 1
     assert "webhook team: 0 sent, 2 waiting: ConnectionRefusedError" in capsys.readouterr().err
     assert command.run(options, settings, None, Format.TABLE) == 0
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "9999-12-31", "0001-01-01T00:00+14:00"])
+def test_a_time_that_no_lake_has_is_a_usage_error(text):
+    for options in ({"at": text}, {"since": text}):
+        with pytest.raises(UsageError, match=text[:10]):
+            find_alerts(AlertsOptions("lake", **options), AlertSettings())
+
+
+def test_a_window_ends_at_1970():
+    assert _start_of("99999999999999d")(datetime(2026, 11, 28)) == datetime(1970, 1, 1)

@@ -7,6 +7,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from jobs.console.errors import UsageError
+from jobs.lake.checksums import checksum_file, fails_checksums
 from jobs.lake.integrity import damages
 from jobs.lake.opening import open_lake, open_without_engine
 from jobs.lake.sql import query
@@ -148,3 +149,12 @@ def test_a_data_file_that_a_newer_commit_removed_may_be_missing(root):
     file.unlink()
 
     assert query(root, "SELECT COUNT(*) FROM generations")[1] == [(0,)]
+
+
+@pytest.mark.parametrize("size", [0, 7])
+def test_checksums_that_a_power_failure_cut_do_not_match(tmp_path, size):
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(b"rows")
+    checksum_file(file).write_bytes(b"crc\0\0\0\2\0"[:size])
+
+    assert fails_checksums(file)
