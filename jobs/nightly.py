@@ -83,7 +83,7 @@ class NightlyOptions:
         return {name: str(value) for name, value in asdict(self).items() if value}
 
     def require_source(self) -> None:
-        """UsageError without a source; --recompute-all computes from the bronze tables."""
+        """Raises UsageError without a source; --recompute-all computes from the bronze tables."""
         topic = (self.segments, self.kafka, self.dump)
         files = (self.broker_log, self.client_log, self.trace, self.end_offsets, self.broker_config)
         if not any((*topic, *files)) and not self.recompute_all:
@@ -114,7 +114,7 @@ def inputs_of(options: NightlyOptions, config: Config) -> ingest.Inputs:
 
 
 def _broker_configs(pattern: str | None) -> list[str]:
-    """UsageError for a file without settings."""
+    """Raises UsageError for a file without settings."""
     files = _files(pattern, "--broker-config", configurations.FILES_LIKE)
     for file in files:
         configurations.settings_in(file)
@@ -194,7 +194,7 @@ def _step_rows(progress: Progress) -> list[tuple[str, float]]:
 
 
 def require_brokers(inputs: ingest.Inputs) -> None:
-    """Ask the brokers of --kafka before an engine starts; RunFailed if none answers."""
+    """Ask the brokers of --kafka before an engine starts; raises RunFailed if none answers."""
     if inputs.kafka is None:
         return
     client = client_settings(inputs.kafka.settings)

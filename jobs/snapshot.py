@@ -181,7 +181,7 @@ class DescribeOptions:
 def snapshots_of_files(options: DescribeOptions) -> None:
     """Add the snapshots in the files that the table does not have.
 
-    RunFailed if a file has no snapshot.
+    Raises RunFailed if a file has no snapshot.
     """
     files = list_files(options.files, "--describe", name_like="*")
     lake = open_without_engine(options.lake, options.cluster_id)

@@ -64,7 +64,9 @@ def _lines_of(file: TextIO) -> Iterator[str]:
 
 
 def read_lines(lines: Iterable[str], name: str) -> list[Count]:
-    """The counts; UsageError for a line that cannot be read or contradicts an earlier one."""
+    """The counts; raises UsageError for a line that cannot be read or contradicts an earlier
+    one.
+    """
     counts: dict[tuple[str, datetime | None], Count] = {}
     for number, line in enumerate(lines, start=1):
         try:

@@ -32,7 +32,9 @@ _PUTS_AT_ONCE = 8
 
 
 def fetch_server() -> Path:
-    """The jar, fetched from the Maven registry unless it is there; ValueError for another file."""
+    """The jar, fetched from the Maven registry unless it is there; raises ValueError for another
+    file.
+    """
     jar = FOLDER / JAR
     if not jar.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)

@@ -87,7 +87,7 @@ class ModernRules:
     frees_instance_ids: bool  # A full group accepts a member that replaces a static member.
     # A member that joins with another instance id frees its previous instance id.
     takes_back_pending_partitions: bool
-    # the epoch increases by one when a member that revoked must revoke more
+    # The member epoch increases by one when a member that revoked must revoke more partitions.
     revocation_advances_epoch: bool
     takes_members_back: bool  # members may join again with epoch 0
     deletes_offsets_of_topics: bool  # If topics are deleted, their offsets are deleted, too.

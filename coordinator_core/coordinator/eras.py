@@ -678,7 +678,9 @@ NEWEST_ERA = ERA_4_4
 
 
 def era_of_version(version: str) -> EraOf[Turn]:
-    """The era of a version of Kafka such as ``3.9.1``; ValueError if no era has the version."""
+    """The era of a version of Kafka such as ``3.9.1``; raises ValueError if no era has the
+    version.
+    """
     for era in ERAS.values():
         if holds_in(era.versions, version):
             return era

@@ -16,7 +16,7 @@ class SpecError(ValueError):
 
 
 def duration_ms(text: str) -> int:
-    """The ms of ``90s``, ``1h30m``, ``250ms``; ValueError for any other text."""
+    """The ms of ``90s``, ``1h30m``, ``250ms``; raises ValueError for any other text."""
     if not _DURATION.fullmatch(text):
         raise ValueError(f"{text!r} is not a duration; write it as 90s, 1h30m or 250ms")
     return round(sum(float(number) * _UNITS_MS[unit] for number, unit in _PART.findall(text)))

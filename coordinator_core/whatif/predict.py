@@ -590,7 +590,7 @@ def _expiries_together(baseline: Baseline) -> dict[str, int]:
 
 class _DrawnTimes:
     """Times of one process life, for one seed.  ``together_ms`` is equal for processes that ended
-    at one unknown time; None: the process ended alone.
+    at one unknown time, or None if the process ended alone.
     """
 
     def __init__(self, seed: int, process: str, life: int, together_ms: int | None) -> None:

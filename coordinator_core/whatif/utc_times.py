@@ -11,7 +11,7 @@ _TIME = re.compile(
 
 
 def utc_ms(text: str) -> int:
-    """In ms since the epoch; ValueError for another text than a date or time in ISO 8601."""
+    """In ms since the epoch; raises ValueError for another text than a date or time in ISO 8601."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(text)

@@ -59,7 +59,9 @@ class Delivery:
 
 
 def require_webhooks(settings: AlertSettings, lake: str) -> Path:
-    """The file of the outbox.  UsageError if no webhook is configured, or one is incomplete."""
+    """The file of the outbox.  Raises UsageError if no webhook is configured, or one is
+    incomplete.
+    """
     if not settings.webhooks:
         raise UsageError("--notify: no webhook is configured; add [alerts.webhooks.NAME] to --conf")
     for webhook in settings.webhooks:

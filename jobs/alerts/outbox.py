@@ -110,7 +110,9 @@ class Outbox:
 
 @contextmanager
 def open_outbox(file: Path) -> Iterator[Outbox]:
-    """UsageError if the file cannot be written or is no outbox.  Waits for other processes."""
+    """Raises UsageError if the file cannot be written or is no outbox.  Waits for other
+    processes.
+    """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with open(file.with_suffix(".lock"), "a") as lock:

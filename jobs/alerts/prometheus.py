@@ -31,8 +31,8 @@ class Family(NamedTuple):
 
 
 def write(path: str, families: Iterable[Family]) -> None:
-    """Replace the file in one step, because the collector may read it at any time.  UsageError if
-    it cannot be written."""
+    """Replace the file in one step, because the collector may read it at any time.  Raises
+    UsageError if it cannot be written."""
     target = Path(path)
     # The name must not match *.prom: the collector reads every such file.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")

@@ -33,7 +33,7 @@ from jobs.sources.topic.segments import TOPIC
 
 
 def store_topic(lake: Lake, kafka: Kafka) -> None:
-    """RunFailed if a record that the broker had at the start did not arrive."""
+    """Raises RunFailed if a record that the broker had at the start did not arrive."""
     topic = open_topic(lake.spark, kafka)
     ranges, next_offsets = topic.offset_ranges(), stored_offsets(lake)
     if deleted := list(deleted_offsets(ranges, next_offsets)):

@@ -101,7 +101,7 @@ class TableRows:
         )
 
     def batch(self, rows: pa.RecordBatch, cluster_id: str) -> pa.RecordBatch:
-        """RunFailed if a required column has a null."""
+        """Raises RunFailed if a required column has a null."""
         of_kind = rows.filter(pc.equal(rows.column("kind"), self.kind))
         schema = arrow_schema(self.table)
         arrays = [Constant(cluster_id).array(of_kind, pa.string())]

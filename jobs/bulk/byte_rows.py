@@ -32,7 +32,7 @@ class ByteRows:
 def padded(data: np.ndarray, start: int, end: int) -> np.ndarray:
     """The bytes from ``start`` to PADDING bytes after ``end``.
 
-    Copies only if ``data`` ends before that, which usually only a batch's last slice does.
+    Copies only if ``data`` ends before this length, which usually only a batch's last slice does.
     """
     if end + PADDING <= len(data):
         return data[start : end + PADDING]

@@ -70,7 +70,7 @@ GROUPS = """\
 
 
 def write(path: str, cluster: Mapping[str, str] | None = None) -> None:
-    """``cluster``: see `text`.  UsageError if the file exists or cannot be written."""
+    """``cluster``: see `text`.  Raises UsageError if the file exists or cannot be written."""
     try:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text(path, cluster))

@@ -139,7 +139,7 @@ def is_span(text: str) -> bool:
 
 
 def span_s(text: str, option: str) -> int:
-    """Seconds of 90s, 15m, 1h or 7d; UsageError for anything else."""
+    """Seconds of 90s, 15m, 1h or 7d; raises UsageError for anything else."""
     match = _SPAN.fullmatch(text.strip())
     if match is None or int(match[1]) == 0:
         raise UsageError(f"{option} {text}: not a duration; give 90s, 15m, 1h or 7d")

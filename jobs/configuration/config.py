@@ -79,7 +79,7 @@ class Config:
     embedded_limit_mib: int = EMBEDDED_LIMIT_MIB
 
     def kafka_settings(self) -> dict[str, str]:
-        """``kafka`` with the values of references; UsageError if one is missing."""
+        """``kafka`` with the values of references; raises UsageError if one is missing."""
         settings = resolved(self.kafka, "kafka")
         remember(settings)
         return settings
@@ -124,7 +124,7 @@ def _config_of(path: str | None) -> Config:
 def read_file(file: Path) -> dict[str, Any]:
     """The tables and values of the file, with lakes and sources relative to its folder.
 
-    UsageError for an unreadable file, an unknown section, and an unknown key of a cluster.
+    Raises UsageError for an unreadable file, an unknown section, and an unknown key of a cluster.
     """
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))

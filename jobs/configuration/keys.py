@@ -141,8 +141,8 @@ KEYS = (*OF_COMMANDS, *OF_RUNS, *OF_CLUSTER, *ALERTS, *SLO)
 
 
 def with_environment(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a file; environment variables have priority.  UsageError for a value of a
-    wrong type.  Variables of lakes, clusters and sources are not merged: options read them."""
+    """The settings of a file; environment variables have priority.  Raises UsageError for a value
+    of a wrong type.  Variables of lakes, clusters and sources are not merged: options read them."""
     merged = {name: dict(v) if isinstance(v, dict) else v for name, v in settings.items()}
     for key in (*OF_RUNS, *ALERTS, *SLO):
         if text := os.environ.get(key.variable, "").strip():

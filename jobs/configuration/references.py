@@ -19,7 +19,7 @@ def is_reference(text: str) -> bool:
 
 
 def resolved(settings: dict[str, str], section: str) -> dict[str, str]:
-    """The settings with the values of their references; UsageError for a missing one."""
+    """The settings with the values of their references; raises UsageError for a missing one."""
     return {name: _resolved(text, f"[{section}] {name}") for name, text in settings.items()}
 
 

@@ -52,7 +52,9 @@ class Webhook:
         return alert in self.alerts and any(fnmatchcase(group_id, each) for each in self.groups)
 
     def require_variables(self) -> None:
-        """UsageError if an environment variable is not set, or the address is no HTTP URL."""
+        """Raises UsageError if an environment variable is not set, or the address is no HTTP
+        URL.
+        """
         self.address()
         self.key()
 

@@ -9,7 +9,7 @@ from jobs.console.errors import UsageError
 
 
 def require_writable(option: str, path: str | None) -> None:
-    """UsageError if the file cannot be written: it is a folder, or its folder is missing."""
+    """Raises UsageError if the file cannot be written: it is a folder, or its folder is missing."""
     if path is None:
         return
     file = Path(path)

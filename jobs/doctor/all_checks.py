@@ -68,8 +68,8 @@ def run_checks(options: DoctorOptions) -> Iterator[CheckResult]:
     """Yield each result as soon as it is known.  Changes nothing and leaves no JVM behind.
 
     Lake, logs, dumps and brokers are checked if their option is given.  Without options for
-    sources, the sources of each cluster in the configuration are checked.  UsageError if ``kafka``
-    is not HOST:PORT.
+    sources, the sources of each cluster in the configuration are checked.  Raises UsageError if
+    ``kafka`` is not HOST:PORT.
     """
     config, settings_result = _check_settings(options.conf)
     if options.kafka is not None:

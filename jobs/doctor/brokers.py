@@ -31,7 +31,9 @@ ADVERTISED = "correct its advertised.listeners, or run Regroup where this addres
 
 
 def check_brokers(bootstrap: str, config: Config) -> Iterator[CheckResult]:
-    """``bootstrap``: HOST:PORT, several separated by commas; UsageError for anything else."""
+    """``bootstrap``: HOST:PORT, several separated by commas; raises UsageError for anything
+    else.
+    """
     settings = config.kafka_settings()
     addresses = Kafka(bootstrap, settings).addresses
     client = client_settings(settings)

@@ -104,7 +104,7 @@ def scratch(config: Config) -> CheckResult:
 
 
 def free_bytes(folder: str) -> int:
-    """Free bytes of a folder; OSError if a temporary file cannot be written there."""
+    """Free bytes of a folder; raises OSError if a temporary file cannot be written there."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(b"regroup")
         file.flush()

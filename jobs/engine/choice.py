@@ -40,8 +40,8 @@ class Workload:
 def choose(config: Config, workload: Workload) -> Engine:
     """EMBEDDED or SPARK; prints a line if the input is too large for the embedded engine.
 
-    UsageError if the command needs Spark, and PySpark or Java is missing or the embedded engine was
-    requested.
+    Raises UsageError if the command needs Spark, and PySpark or Java is missing or the embedded
+    engine was requested.
     """
     if config.engine is Engine.EMBEDDED and workload.spark_only:
         raise UsageError(f"--engine embedded: {workload.spark_only} needs --engine spark")

@@ -85,7 +85,7 @@ def _user_cache(environment: Mapping[str, str]) -> Path:
 def fetch_spark_jars() -> str:
     """Fetch missing jars; return a sentence that says where the jars are.
 
-    UsageError if PySpark is missing.
+    Raises UsageError if PySpark is missing.
     """
     if not has_spark():
         raise UsageError(f"`regroup jars` is for Spark, and {NO_SPARK}: {INSTALL_SPARK}")
@@ -98,8 +98,8 @@ def fetch_spark_jars() -> str:
 def fetch(pinned: Mapping[str, str], folder: Path) -> bool:
     """Make ``folder`` hold exactly these jars. Returns False if the folder is already complete.
 
-    RunFailed if the registry does not deliver them or delivers other files, UsageError for a folder
-    that cannot be written.
+    Raises RunFailed if the registry does not deliver them or delivers other files, UsageError for a
+    folder that cannot be written.
     """
     if is_complete(pinned, folder):
         return False

@@ -59,11 +59,11 @@ def open_session(config: Config, workload: Workload) -> SparkSession:
 
 
 def build_session(config: Config, app_name: str = "regroup") -> SparkSession:
-    """A Spark session with Delta.  UsageError if Delta's jars are missing.
+    """A Spark session with Delta.  Raises UsageError if Delta's jars are missing.
 
     The configuration names the jars (``spark.jars.packages``, as in conf/cluster.toml), else they
     come from the folder of `regroup jars`.  Settings of spark-submit have priority over ``config``.
-    UsageError if PySpark is missing.
+    Raises UsageError if PySpark is missing.
     """
     if not has_spark():
         raise UsageError(f"this needs Spark, and {NO_SPARK}: {INSTALL_SPARK}")
@@ -99,7 +99,9 @@ def _standalone(config: Config) -> dict[str, str]:
 
 
 def _jars() -> list[str]:
-    """The jars of `regroup jars`.  UsageError if neither these nor Spark's own jars have Delta."""
+    """The jars of `regroup jars`.  Raises UsageError if neither these nor Spark's own jars have
+    Delta.
+    """
     folder = jars_folder()
     spark_home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     if not any(any(place.glob("*delta-spark_*.jar")) for place in (folder, spark_home / "jars")):

@@ -131,7 +131,7 @@ class Asked(NamedTuple):
 
 
 def answer_of(asked: Asked) -> Answer:
-    """UsageError for a lake, a cluster or a group that is not there."""
+    """Raises UsageError for a lake, a cluster or a group that is not there."""
     statements = [
         *(GROUPS, OTHER_GROUPS, FINDINGS, EPISODES, ADVICE, FILES),
         *(WITHOUT_GROUP, CLOCKS, END_OFFSETS),

@@ -38,7 +38,8 @@ class DateRange:
 
 
 def date_range(day: str | None, first: str | None, last: str | None) -> DateRange:
-    """The dates of --date, or of --from and --to, or no limits; UsageError for anything else.
+    """The dates of --date, or of --from and --to, or no limits; raises UsageError for anything
+    else.
 
     A time stands for its date in UTC, because dates are computed as a whole.
     """

@@ -14,7 +14,7 @@ from jobs.lake.tables import Lake
 
 
 def require_lake(root: str) -> None:
-    """UsageError for a missing folder; object stores are not checked."""
+    """Raises UsageError for a missing folder; object stores are not checked."""
     if "://" not in root and not Path(root).is_dir():
         raise UsageError(f"--lake {root}: no such folder; `regroup nightly` creates one")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def open_lake(session: SparkSession, root: str, cluster_id: str) -> Lake:
     """The lake below ``root``, read and written by the session's engine.
 
-    UsageError for a table with damaged newest commits.
+    Raises UsageError for a table with damaged newest commits.
     """
     lake = _opened(session, root, cluster_id)
     lake.require_whole()
@@ -42,7 +42,8 @@ def open_without_engine(root: str, cluster_id: str) -> ArrowLake:
     """The lake below ``root`` for rows in Arrow, which delta-rs appends and compacts: it has no
     session, so it neither reads nor derives rows.
 
-    UsageError for a store that delta-rs cannot write, and for a table with damaged newest commits.
+    Raises UsageError for a store that delta-rs cannot write, and for a table with damaged newest
+    commits.
     """
     from jobs.lake.embedded_tables import EmbeddedLake
 

@@ -39,7 +39,7 @@ def plain_path(folder: str) -> str:
 
 
 def require_openable(folder: str) -> None:
-    """UsageError for a local path that delta-rs decodes wrongly."""
+    """Raises UsageError for a local path that delta-rs decodes wrongly."""
     if "://" not in folder and (refused := set(_REFUSED.findall(os.path.abspath(folder)))):
         characters = " ".join(sorted(refused))
         raise UsageError(f"--lake {folder}: delta-rs cannot open a path with {characters}")

@@ -52,7 +52,7 @@ class Repair:
 def repair_tables(root: str) -> list[Repair]:
     """Repair each damaged table of a lake in a local folder; other processes must not write it.
 
-    RunFailed for a table that delta-rs cannot read although its log is whole.
+    Raises RunFailed for a table that delta-rs cannot read although its log is whole.
     """
     stamp = f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}"
     aside = Path(root, DAMAGED)

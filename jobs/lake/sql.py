@@ -453,7 +453,7 @@ def _path(root: str, table: str, uri: str) -> str:
 
 
 def _opened(root: str, table: str, *, required: bool, notices: bool) -> DeltaTable | None:
-    """Returns None, with a notice, for a table that does not exist; UsageError if it is
+    """Returns None, with a notice, for a table that does not exist; raises UsageError if it is
     ``required``.
     """
     delta = _open(root, table)
@@ -520,7 +520,7 @@ def _files(root: str, table: str, delta: DeltaTable, types: dict[str, str]) -> s
 
 
 def _open(root: str, table: str) -> DeltaTable | None:
-    """Returns None if the table does not exist; UsageError if it cannot be read."""
+    """Returns None if the table does not exist; raises UsageError if it cannot be read."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
@@ -559,7 +559,8 @@ def _writer(root: str, table: str) -> str:
 
 
 def _require_known_columns(path: str, table: str, types: dict[str, str]) -> None:
-    """UsageError if columns were renamed since the table was written: the views would read null.
+    """Raises UsageError if columns were renamed since the table was written: the views would read
+    null.
 
     A newer table, which has all columns of this version and more, can be read.
     """

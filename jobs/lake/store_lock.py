@@ -83,7 +83,8 @@ class StoreLock:
     def held(self, work: str | None = None) -> Iterator[None]:
         """Hold the lock, and for ``work`` exclude this process's other threads with the same work.
 
-        RunFailed if another process took the lock over, as this one had not renewed it in time.
+        Raises RunFailed if another process took the lock over, as this one had not renewed it in
+        time.
         """
         with self._mutex:
             if not self._users:

@@ -409,7 +409,8 @@ class Lake(ABC):
     def _missing_columns(self, stored: StructType, table: str) -> list[StructField]:
         """Columns of schemas/ that the stored table lacks.
 
-        RunFailed if the table has a column of another type, or one that schemas/ does not have.
+        Raises RunFailed if the table has a column of another type, or one that schemas/ does not
+        have.
         """
         expected = {column.name: column for column in schema_with_comments(table)}
         for column in stored:
@@ -480,8 +481,8 @@ class Lake(ABC):
     def _log_folder(self, table: str) -> LogFolder: ...
 
     def require_whole(self) -> None:
-        """UsageError if a table's newest commits are damaged: Delta would read and write it without
-        their rows.  The error names table, file and remedy.
+        """Raises UsageError if a table's newest commits are damaged: Delta would read and write it
+        without their rows.  The error names table, file and remedy.
         """
         with ThreadPoolExecutor() as pool:  # Each of these calls is a request to an object store.
             damages = pool.map(lambda table: self._log(table).damage(), table_names())

@@ -73,7 +73,7 @@ def _read_log(row: object) -> ReadLog:
 
 
 def kind_of(source: str, path: str, undated: int) -> Kind:
-    """The likely kind of a log without an understood line; OSError if it is gone."""
+    """The likely kind of a log without an understood line; raises OSError if it is gone."""
     with open_file(path) as stream:
         beginning = beginning_of(stream, _SNIFFED_BYTES)
     if undated:

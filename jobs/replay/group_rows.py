@@ -87,8 +87,8 @@ def require_evidence(
     rows: Rows,
     kinds: Iterable[str] = (EVENTS, RECORDS, STORED),
 ) -> None:
-    """UsageError if the lake has no rows of these ``kinds`` for the group; by default, the kinds
-    are records and lines of brokers' logs."""
+    """Raises UsageError if the lake has no rows of these ``kinds`` for the group; by default, the
+    kinds are records and lines of brokers' logs."""
     if not any(rows.get(kind) for kind in kinds):
         raise UsageError(f"--group {group_id}: {_without_evidence(lake, cluster_id, group_id)}")
 

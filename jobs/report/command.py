@@ -33,7 +33,9 @@ class ReportOptions:
 
 
 def report(options: ReportOptions) -> None:
-    """UsageError for a missing lake or group, an invalid time, or a file that cannot be written."""
+    """Raises UsageError for a missing lake or group, an invalid time, or a file that cannot be
+    written.
+    """
     if not (options.out or options.trace or options.mermaid):
         raise UsageError("give --out FILE.html, --trace FILE.json or --mermaid GENERATION")
     require_writable("--out", options.out)
@@ -67,7 +69,7 @@ def _dated(options: ReportOptions) -> tuple[str | None, str | None]:
 
 
 def write_page_of(lake: str, cluster_id: str, out: str, slo: SloSettings) -> None:
-    """Write the page of all groups of a cluster.  UsageError if it cannot be written."""
+    """Write the page of all groups of a cluster.  Raises UsageError if it cannot be written."""
     from jobs.report.files import write_page
 
     window = parse_window(None, None)

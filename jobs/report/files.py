@@ -31,7 +31,7 @@ def write_page(
 ) -> list[Path]:
     """Write the page and its data files; the paths, the page's first.
 
-    UsageError if a file cannot be written.
+    Raises UsageError if a file cannot be written.
     """
     data = overview(lake, cluster_id, OVERVIEW_ROOM)
     writer = _DataFiles(Path(out), file_room)

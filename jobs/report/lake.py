@@ -71,7 +71,7 @@ class OpenedLake:
     ) -> None:
         """``settings`` are those of DuckDB.
 
-        UsageError for a missing lake, or for one without generations.
+        Raises UsageError for a missing lake, or for one without generations.
         """
         self.root = root
         self.has = frozenset(OPTIONAL).intersection(existing_tables(root))
@@ -111,7 +111,7 @@ class ReportLake:
         """``slo`` has objectives; default: none.  ``opened`` is used instead of opening the lake
         again. ``only`` limits it to these groups; default: all, or ``group_id``.
 
-        UsageError for a missing lake, cluster or group.
+        Raises UsageError for a missing lake, cluster or group.
         """
         opened = opened or OpenedLake(root, slo)
         self.has = opened.has

@@ -20,7 +20,7 @@ class ReportWindow(NamedTuple):
 
 
 def parse_window(first: str | None, last: str | None) -> ReportWindow:
-    """``first`` and ``last`` are times or dates in UTC; UsageError for anything else."""
+    """``first`` and ``last`` are times or dates in UTC; raises UsageError for anything else."""
     window = ReportWindow(
         moment_ms("--from", first, is_end=False), moment_ms("--to", last, is_end=True)
     )

@@ -57,7 +57,7 @@ class Allowance:
 
 
 def _inflated(decompress_into: Callable[..., int], data: bytes, limit: int) -> bytes:
-    """ValueError if the data inflates to more than ``limit`` bytes."""
+    """Raises ValueError if the data inflates to more than ``limit`` bytes."""
     size = min(limit, max(FIRST_BUFFER, GROWTH * len(data)))
     while True:
         buffer = np.empty(size, np.uint8)  # The system allocates only pages that are written.

@@ -46,7 +46,9 @@ def read_header(view: memoryview, position: int) -> Header:
 
 
 def records_of(header: Header, payload: bytes, max_inflated: int = MAX_INFLATED) -> bytes:
-    """The records' bytes, decompressed. BadBatch if they are too short for the record count."""
+    """The records' bytes, decompressed. Raises BadBatch if they are too short for the record
+    count.
+    """
     codec = header.attributes & CODEC_MASK
     if codec >= len(CODECS):
         raise BadBatch(f"unknown compression codec {codec}")

@@ -26,7 +26,7 @@ class SpansOptions:
 
 
 def send_spans(options: SpansOptions) -> None:
-    """UsageError for a missing lake, cluster, group or endpoint.
+    """Raises UsageError for a missing lake, cluster, group or endpoint.
 
     Raises RunFailed if the collector takes none of them.
     """

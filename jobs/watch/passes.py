@@ -120,7 +120,9 @@ class Watch:
     _environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
     def run(self) -> None:
-        """Pass after pass, until SIGTERM. UsageError for options that the first pass refuses."""
+        """Pass after pass, until SIGTERM. Raises UsageError for options that the first pass
+        refuses.
+        """
         every_s = span_s(self.options.every, "--every")
         self.options.nightly.require_source()
         self._require_usable(self.config)

@@ -131,7 +131,7 @@ def problems() -> tuple[KnownProblem, ...]:
 
 
 def problem(id: str) -> KnownProblem:
-    """The problem of this id; KeyError for an unknown id."""
+    """The problem of this id; raises KeyError for an unknown id."""
     return {each.id: each for each in problems()}[id]
 
 

@@ -32,7 +32,7 @@ server_assignor      STRING             COMMENT 'assignor that the member prefer
 protocols            ARRAY<STRING>      COMMENT 'protocols of a classic member, most preferred first; null for other members',
 topics               ARRAY<STRING>      COMMENT 'subscribed topics, or the topics that the regular expression matches',
 assigned             ARRAY<STRUCT<
-    role: STRING COMMENT 'active; in streams groups also standby and warmup',
+    role: STRING COMMENT 'role of the assignment: active; in streams groups also standby and warmup',
     subtopology: STRING COMMENT 'subtopology of a streams task',
     topic_id: STRING COMMENT 'topic id; null for streams tasks',
     partitions: ARRAY<INT> COMMENT 'partitions of the topic, or of the subtopology',

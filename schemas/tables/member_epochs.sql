@@ -11,7 +11,7 @@ epoch              INT       NOT NULL COMMENT 'member epoch: the target assignme
 previous_epoch     INT                COMMENT 'previous member epoch',
 state              STRING    NOT NULL COMMENT 'STABLE, UNREVOKED (the member was asked to give up partitions), UNRELEASED (other members still have partitions that it will get)',
 assigned           ARRAY<STRUCT<
-    role: STRING COMMENT 'active; in streams groups also standby and warmup',
+    role: STRING COMMENT 'role of the assignment: active; in streams groups also standby and warmup',
     subtopology: STRING COMMENT 'subtopology of streams tasks',
     topic: STRING COMMENT 'topic; its id if no evidence has the name',
     partitions: ARRAY<INT> COMMENT 'partitions'>> COMMENT 'partitions that the member has',

@@ -116,7 +116,7 @@ def _set_outcomes(lake):
 
 @pytest.mark.again_on_spark
 def test_nightly_advises_all_groups_and_simulates_the_costliest(config, lake_copy):
-    """Advice for groups that did not rebalance stays, and that of groups beyond the budget."""
+    """Advice stays for groups that did not rebalance, and for groups beyond the budget."""
     lake = open_existing_lake(lake_copy.root, "kafka-4.1", config)
     lines = advice_step.run(lake, None, None, budget_s=_BUDGET_S)
     properties = (

@@ -264,7 +264,7 @@ def update_group(draft: Draft, after: ConsumerMember, *, bumps: bool) -> None:
         update_epoch(draft, Subscriptions(group, with_member(group, after)), bumps=bumps)
 
 
-# -- its assignment ------------------------------------------------------------------------------
+# -- the assignment -----------------------------------------------------------------------------
 
 
 def reconcile(

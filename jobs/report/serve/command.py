@@ -46,7 +46,9 @@ class ServeOptions:
 
 
 def serve(options: ServeOptions) -> None:
-    """Serve until Ctrl-C or SIGTERM, which end the process.  UsageError for wrong options."""
+    """Serve until Ctrl-C or SIGTERM, which end the process.  Raises UsageError for wrong
+    options.
+    """
     from jobs.report.serve.live import LiveLake
 
     _check(options)

@@ -86,7 +86,9 @@ EXPORT = Endpoint("export", "A page for offline use, of at most 100 groups.", An
 
 
 def parsed(parameters: Sequence[Parameter], texts_by_name: Sequence[tuple[str, str]]) -> Json:
-    """The value of each parameter; UsageError for an unknown, missing or invalid parameter."""
+    """The value of each parameter; raises UsageError for an unknown, missing or invalid
+    parameter.
+    """
     by_name = {each.name: each for each in parameters}
     for name, text in texts_by_name:
         if name not in by_name:
@@ -120,7 +122,9 @@ def _value(parameter: Parameter, texts: list[str]) -> Any:
 
 
 def answer_of(root: str, name: str, parameters: Mapping[str, Any]) -> Json:
-    """The answer of a view from the lake's present version.  UsageError for an unknown view."""
+    """The answer of a view from the lake's present version.  Raises UsageError for an unknown
+    view.
+    """
     endpoint = next((each for each in ENDPOINTS if each.name == name), None)
     if endpoint is None:
         raise UsageError(f"{name}: no such view; give {', '.join(e.name for e in ENDPOINTS)}")

@@ -26,7 +26,7 @@ class Version:
     """One version of the lake.  ``number`` is 1 for the version at the start of the server."""
 
     def __init__(self, root: str, slo: SloSettings | None, number: int, folder: str) -> None:
-        """UsageError for a missing lake, or for one without generations."""
+        """Raises UsageError for a missing lake, or for one without generations."""
         self.number = number
         # Read the versions before opening, so that a later check sees a commit in between.
         self.tables = versions(root)
@@ -41,7 +41,9 @@ class Version:
         self._lock = threading.Lock()
 
     def summary(self, cluster_id: str) -> ClusterSummary:
-        """The groups of a cluster, read at the first call.  UsageError for an unknown cluster."""
+        """The groups of a cluster, read at the first call.  Raises UsageError for an unknown
+        cluster.
+        """
         with self._lock:
             if cluster_id not in self._summaries:
                 schema = f"cluster_{len(self._summaries)}"
@@ -61,7 +63,7 @@ class LiveLake:
     """``root`` is the folder or URI of the lake."""
 
     def __init__(self, root: str, slo: SloSettings | None = None) -> None:
-        """UsageError for a missing lake, or for one without generations."""
+        """Raises UsageError for a missing lake, or for one without generations."""
         self.root, self._slo = root, slo
         self._folder = tempfile.TemporaryDirectory(
             prefix="regroup-serve-", ignore_cleanup_errors=True

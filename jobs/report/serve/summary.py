@@ -182,7 +182,7 @@ class ClusterSummary:
     """
 
     def __init__(self, opened: OpenedLake, cluster_id: str, schema: str) -> None:
-        """UsageError for a cluster that the lake does not have."""
+        """Raises UsageError for a cluster that the lake does not have."""
         self._opened, self._schema = opened, schema
         lake = ReportLake(opened.root, cluster_id, None, ReportWindow(), opened=opened)
         lake.rows(f"ATTACH ':memory:' AS {schema} (COMPRESS)")

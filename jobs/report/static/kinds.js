@@ -17,7 +17,7 @@ const PHASE_WORDS = {
   },
 };
 PHASE_WORDS.streams = PHASE_WORDS.consumer;
-// The durations of the two phases: the heads of join_ms and sync_ms.
+// Column headings of join_ms and sync_ms, the durations of the two phases.
 const PHASE_HEADS = {
   classic: ["join", "sync"], consumer: ["Assigning", "Reconciling"],
   streams: ["Assigning", "Reconciling"], share: ["to target", "to members"],

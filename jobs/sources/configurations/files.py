@@ -54,8 +54,8 @@ def is_of(entity_type: str, name: str) -> bool:
 
 
 def settings_in(path: str) -> list[Setting]:
-    """The settings in a file, each once: the last value, as Java reads properties.  UsageError if
-    it has none.
+    """The settings in a file, each once: the last value, as Java reads properties.  Raises
+    UsageError if it has none.
     """
     about_versions: list[bytes] = []
     with open_file(path) as stream:

@@ -61,7 +61,7 @@ def _unreadable(file: str, size: int, position: int, reason: str) -> pa.RecordBa
 
 
 def delta_batches(root: str, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """RAW of a Delta table.  UsageError if it has a feature that delta-rs cannot read."""
+    """RAW of a Delta table.  Raises UsageError if it has a feature that delta-rs cannot read."""
     try:
         table = DeltaTable(root)
         dataset = table.to_pyarrow_dataset()

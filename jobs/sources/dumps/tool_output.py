@@ -53,7 +53,9 @@ _FREE_BITS = 3  # number of bits that distinguish records of the same key and mi
 
 
 def tool_of(beginning: bytes, file: str) -> str | None:
-    """DUMP_LOG or FORMATTER, None for other files.  UsageError if the partition is unknown."""
+    """DUMP_LOG or FORMATTER, None for other files.  Raises UsageError if the partition is
+    unknown.
+    """
     if _TEXT.search(beginning):
         if not _NAMED.search(file) and not _NAMED.search(beginning.decode("utf-8", "replace")):
             raise UsageError(

@@ -173,7 +173,9 @@ def _unreadable(unit: Unit) -> dict[str, Any]:
 
 
 def require_end_offsets(files: list[str], timezone: str) -> None:
-    """UsageError for a file whose beginning has no log end offset.  An empty file may grow."""
+    """Raises UsageError for a file whose beginning has no log end offset.  An empty file may
+    grow.
+    """
     for file in files:
         with open_file(file) as stream:
             problem = problem_of(stream, timezone)

@@ -194,7 +194,8 @@ class Reader:
             position, line, raw = self._parts_position, line._replace(body=whole), whole
         first, *others = line_of(line).split(b"\n")
         yield from _items_of(self._body(position, raw, first))
-        # A record's further lines have the next positions: each takes a byte of the record.
+        # The other lines of a record have the next positions, so each line takes a byte of the
+        # record.
         for number, other in enumerate(others, 1):
             self.counts.lines += 1
             yield from _items_of(self._body(position + number, other, other))

@@ -125,7 +125,7 @@ class OffsetsTopic(ABC):
 def deleted_offsets(ranges: OffsetRanges, next_offsets: Offsets) -> Iterator[DeletedOffsets]:
     """``next_offsets`` are the offsets at which the last run stopped.
 
-    RunFailed if the topic is another one.
+    Raises RunFailed if the topic is another one.
     """
     for partition, next_offset in next_offsets.items():
         written = ranges.written.get(partition, 0)
@@ -153,8 +153,8 @@ def slices(start: Offsets, end: Offsets, limit: int) -> Iterator[tuple[Offsets, 
 
 
 def verify_arrival(topic: OffsetsTopic, start: Offsets, end: Offsets, arrived: Offsets) -> None:
-    """RunFailed if no record of a partition arrived although the broker has some.  ``arrived`` has
-    numbers of records by partition.
+    """Raises RunFailed if no record of a partition arrived although the broker has some.
+    ``arrived`` has numbers of records by partition.
     """
     for partition, first in start.items():
         last = end[partition]

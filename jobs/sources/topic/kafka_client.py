@@ -67,7 +67,7 @@ _OF_NO_USE = {KafkaError._ALL_BROKERS_DOWN}
 
 class ClientTopic(OffsetsTopic):
     def __init__(self, kafka: Kafka) -> None:
-        """UsageError if librdkafka lacks a setting of [kafka]."""
+        """Raises UsageError if librdkafka lacks a setting of [kafka]."""
         self._kafka = kafka
         self._settings = reader_settings(kafka.settings)
         limit_ms = kafka.settings.get("default.api.timeout.ms", ANSWER_LIMIT_MS)

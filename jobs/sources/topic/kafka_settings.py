@@ -137,7 +137,7 @@ def _translate_login(java: Mapping[str, str], client: ClientSettings) -> None:
 def reader_settings(java: Mapping[str, str]) -> dict[str, str]:
     """All settings for a consumer of librdkafka, which refuses unknown names.
 
-    UsageError for a security setting that librdkafka has no equivalent for.
+    Raises UsageError for a security setting that librdkafka has no equivalent for.
     """
     security = client_settings(java)
     if security.untranslatable:

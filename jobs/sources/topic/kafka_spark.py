@@ -114,7 +114,7 @@ class SparkTopic(OffsetsTopic):
 
     @contextmanager
     def _consumer(self, isolation: str) -> Iterator[Any]:
-        """A consumer without a group.  RunFailed if the broker does not answer."""
+        """A consumer without a group.  Raises RunFailed if the broker does not answer."""
         properties = self._jvm.java.util.Properties()
         defaults = {
             "default.api.timeout.ms": str(ANSWER_LIMIT_MS),

@@ -113,8 +113,8 @@ class LiveGroups:
     """``problems`` say what the last call of `rows` could not list, a line each."""
 
     def __init__(self, bootstrap: str, settings: Mapping[str, str]) -> None:
-        """UsageError for settings of [kafka] that librdkafka refuses or has no equivalent for;
-        RunFailed if no broker answers or lets this user log in."""
+        """Raises UsageError for settings of [kafka] that librdkafka refuses or has no equivalent
+        for; raises RunFailed if no broker answers or lets this user log in."""
         self._bootstrap = Kafka(bootstrap, option="--bootstrap").bootstrap
         security = client_settings(settings)
         if security.untranslatable:
@@ -133,7 +133,7 @@ class LiveGroups:
         """One row per group, by group id within each batch.  ``previous`` has groups of the
         previous snapshot, which are asked for even if no broker lists them.
 
-        RunFailed if the brokers do not answer.
+        Raises RunFailed if the brokers do not answer.
         """
         self.problems = []
         # List these groups first, so that a group created in the meantime is in the second list.

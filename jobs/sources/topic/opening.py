@@ -9,7 +9,7 @@ from jobs.sources.topic.kafka import Kafka, OffsetsTopic
 
 
 def open_topic(session: SparkSession, kafka: Kafka) -> OffsetsTopic:
-    """UsageError if the client lacks a setting."""
+    """Raises UsageError if the client lacks a setting."""
     if is_embedded(session):
         from jobs.sources.topic.kafka_client import ClientTopic
 

@@ -119,7 +119,7 @@ def generations(tab):
 
 
 def is_painted(tab, color, selector="#canvas"):
-    """True if the canvas has a pixel of this color of the style sheet."""
+    """Returns True if the canvas has a pixel of this color of the style sheet."""
     return tab.run(
         f"""(() => {{ const canvas = document.querySelector("{selector}");
         const probe = document.createElement("canvas").getContext("2d");
