@@ -10,6 +10,7 @@ from jobs.engine.choice import Workload, bytes_of, lake_only_for_spark
 from jobs.engine.session import open_session
 from jobs.lake.coverage import BRONZE
 from jobs.lake.opening import open_lake
+from jobs.lake.sql import existing_tables
 from jobs.lake.tables import Lake
 
 
@@ -20,8 +21,13 @@ def require_lake(root: str) -> None:
 
 
 def open_existing_lake(root: str, cluster_id: str, config: Config) -> Lake:
-    """An existing lake, with a session of the engine that its size and configuration require."""
+    """An existing lake, with a session of the engine that its size and configuration require.
+
+    UsageError for a lake without tables.
+    """
     require_lake(root)
+    if not lake_only_for_spark(root) and not existing_tables(root):
+        raise UsageError(f"--lake {root}: no table in it yet; run `regroup nightly` first")
     return open_new_or_existing_lake(root, cluster_id, config)
 
 

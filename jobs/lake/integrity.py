@@ -20,6 +20,7 @@ from jobs.lake.checksums import fails_checksums
 from jobs.lake.commit_log import CommitLog, FileLogFolder
 from jobs.lake.compatibility import unknown_column
 from jobs.lake.files import open_file
+from jobs.lake.store_errors import unreadable
 from schemas import table_columns, table_names
 from schemas.renamed import renamed_in
 
@@ -28,7 +29,10 @@ Damage = tuple[str, str, str]  # where, expected, found
 
 def tables_on_disk(root: str) -> list[str]:
     """The tables that exist, including damaged tables."""
-    return [table for table in table_names() if _exists(f"{root.rstrip('/')}/{table}")]
+    try:
+        return [table for table in table_names() if _exists(f"{root.rstrip('/')}/{table}")]
+    except OSError as error:  # of an object store
+        raise unreadable(root, "it", error) from None
 
 
 def _exists(path: str) -> bool:

@@ -31,6 +31,7 @@ from jobs.lake.statements import (
     with_comments,
     with_present_values,
 )
+from jobs.lake.store_errors import unreadable
 from schemas import (
     table_names,
     view_about,
@@ -298,11 +299,14 @@ def _confine(connection: duckdb.DuckDBPyConnection, root: str | None) -> None:
 
 
 def existing_tables(root: str) -> list[str]:
-    """The tables that have been written so far."""
+    """The tables that have been written so far.  UsageError for a store that denies access."""
     from deltalake import DeltaTable
 
     _require_lake(root)
-    return [t for t in table_names() if DeltaTable.is_deltatable(f"{plain_path(root)}/{t}")]
+    try:
+        return [t for t in table_names() if DeltaTable.is_deltatable(f"{plain_path(root)}/{t}")]
+    except OSError as error:  # of an object store
+        raise unreadable(root, "it", error) from None
 
 
 def versions(root: str) -> dict[str, int]:
@@ -536,8 +540,7 @@ def _open(root: str, table: str) -> DeltaTable | None:
         return None
     # The table is damaged, or an object store denied access.
     except (DeltaError, OSError) as error:
-        why = str(error).splitlines()[0]
-        raise UsageError(f"--lake {root}: table {table} cannot be read: {why}") from None
+        raise unreadable(root, f"table {table}", error) from None
 
 
 def missing_table(root: str, table: str) -> str:
