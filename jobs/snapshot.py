@@ -198,7 +198,7 @@ def snapshots_of_files(options: DescribeOptions) -> None:
         if more > 0:
             print(f"{file}: {more:,} more lines are not used", file=sys.stderr)
         rows = [row for each in snapshots for row in each.rows]
-        print(f"{file}: {len(snapshots):,} snapshots, {_counts(rows)}", file=sys.stderr)
+        print(f"{file}: {counted(len(snapshots), 'snapshot')}, {_counts(rows)}", file=sys.stderr)
         silent += [] if snapshots else [file]
     if silent:
         raise RunFailed(

@@ -150,15 +150,19 @@ FLAPPING = """
     GROUP BY cluster_id, group_id, process, flaps
     HAVING COUNT(*) >= flaps"""
 
-# A partition that left the subscription because its topic was deleted has no owner either.
+# A partition that left the subscription because its topic was deleted has no owner either.  The
+# detail ends with + if the longest time may be longer.
 UNOWNED = """
     SELECT cluster_id, group_id, NULL AS process, MIN(from_time) AS first_time,
         MAX(until) AS last_time, CAST(FLOOR(EPOCH(MAX(until - from_time))) AS BIGINT) AS value,
         unowned_s AS threshold,
-        CAST(COUNT(DISTINCT (topic, partition)) AS VARCHAR) AS detail
+        CONCAT(COUNT(DISTINCT (topic, partition)),
+            CASE WHEN ARG_MAX(is_least, until - from_time) THEN '+' ELSE '' END) AS detail
     FROM (
         SELECT g.cluster_id, g.group_id, g.topic, g.partition, g.from_time, k.window_start,
-            l.unowned_s, CASE WHEN g.to_time <= k.now THEN g.to_time ELSE k.now END AS until
+            l.unowned_s, CASE WHEN g.to_time <= k.now THEN g.to_time ELSE k.now END AS until,
+            COALESCE(g.to_time, TIMESTAMP 'infinity') > k.now
+                OR COALESCE(g.unowned_ms_high > g.unowned_ms, FALSE) AS is_least
         FROM ownership_gaps g
         JOIN clock k ON k.cluster_id = g.cluster_id
         JOIN limits l ON l.group_id = g.group_id
@@ -331,8 +335,8 @@ CHECKS = (
         about="partitions that no process consumes",
         sql=UNOWNED,
         message=lambda value, _, partitions: (
-            f"{partitions} partition{'' if partitions == '1' else 's'} without an owner,"
-            f" the longest for {value} s"
+            f"{counted(int(partitions.rstrip('+')), 'partition')} without an owner, the longest"
+            f" for {'at least ' if partitions.endswith('+') else ''}{value} s"
         ),
         unit="seconds",
         optional=("ownership_gaps",),

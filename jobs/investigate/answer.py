@@ -98,6 +98,11 @@ WITHOUT_GROUP = """
     GROUP BY event, client_id
     ORDER BY first, event, client_id"""
 END_OFFSETS = "SELECT topic FROM end_offsets WHERE cluster_id = $cluster_id LIMIT 1"
+PARTITIONS = """
+    SELECT group_id, MAX(topic_partition) AS topic_partition
+    FROM timeline
+    WHERE cluster_id = $cluster_id AND topic_partition IS NOT NULL
+    GROUP BY group_id"""
 CLOCKS = f"""
     SELECT COALESCE(client_id, file_id) AS client, ahead_ms
     FROM client_clocks
@@ -134,14 +139,17 @@ def answer_of(asked: Asked) -> Answer:
     """Raises UsageError for a lake, a cluster or a group that is not there."""
     statements = [
         *(GROUPS, OTHER_GROUPS, FINDINGS, EPISODES, ADVICE, FILES),
-        *(WITHOUT_GROUP, CLOCKS, END_OFFSETS),
+        *(WITHOUT_GROUP, CLOCKS, END_OFFSETS, PARTITIONS),
     ]
-    groups, others, findings, episodes, advice, files, without_group, clocks, ends = query_all(
+    rows = query_all(
         asked.lake,
         statements,
         parameters={"cluster_id": asked.cluster_id},
         optional=OPTIONAL,
         notices=False,
+    )
+    groups, others, findings, episodes, advice, files, without_group, clocks, ends, partitions = (
+        rows
     )
     if not files:
         raise UsageError(f"--lake {asked.lake}: no input of cluster {asked.cluster_id}")
@@ -152,6 +160,7 @@ def answer_of(asked: Asked) -> Answer:
     seen = seen_in(
         groups,
         files,
+        partitions=of_group(partitions),
         undated_files=_undated_files(files),
         without_group=without_group,
         clocks=_clock_texts(clocks),

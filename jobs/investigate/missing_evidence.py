@@ -38,12 +38,14 @@ class Missing(NamedTuple):
 class Seen(NamedTuple):
     """``sources`` are the sources with an input that was understood, or only lacks dates.
     ``undated_files`` has files by the way to give their dates.  ``without_group`` says what clients
-    logged without naming their group.  ``first``, ``last``: The times are None if no group has a
+    logged without naming their group.  ``partitions``: the partition of __consumer_offsets of each
+    group for which the evidence names it.  ``first``, ``last``: The times are None if no group has a
     time.
     """
 
     sources: frozenset[str]
     group_ids: tuple[str, ...]
+    partitions: Mapping[str, str]
     undated_files: Mapping[str, Sequence[str]]
     without_group: Sequence[str]
     clocks: Sequence[str]
@@ -57,7 +59,7 @@ def missing_evidence(seen: Seen) -> list[Missing]:
 
 def _records(seen: Seen) -> Iterator[Missing]:
     if not seen.sources & _RECORDS:
-        where = _partitions(seen.group_ids)
+        where = _partitions(seen)
         yield Missing(
             "records of __consumer_offsets",
             "assignments of all members, moved partitions, partition downtime, commits",
@@ -68,7 +70,7 @@ def _records(seen: Seen) -> Iterator[Missing]:
 
 def _broker_log(seen: Seen) -> Iterator[Missing]:
     if BROKER_LOG not in seen.sources:
-        where = _partitions(seen.group_ids)
+        where = _partitions(seen)
         yield Missing(
             "the coordinator's log",
             "why each rebalance began, how long it waited for members, superseded rebalances",
@@ -131,13 +133,15 @@ _RULES: list[Callable[[Seen], Iterator[Missing]]] = [
 ]
 
 
-def _partitions(group_ids: tuple[str, ...]) -> str:
-    """The partitions of the groups in a topic with the default number of partitions."""
-    if not group_ids:
+def _partitions(seen: Seen) -> str:
+    """The groups' partitions: as the evidence names them, else in a topic of default size."""
+    if not seen.group_ids:
         return "the partitions of __consumer_offsets"
-    numbers = sorted({partition_for(group_id) for group_id in group_ids})
-    names = _some(tuple(f"__consumer_offsets-{number}" for number in numbers))
-    return f"{names} (if the topic has 50 partitions)"
+    named = {int(name.rpartition("-")[2]) for name in seen.partitions.values()}
+    others = [group_id for group_id in seen.group_ids if group_id not in seen.partitions]
+    numbers = sorted(named.union(map(partition_for, others)))
+    condition = " (if the topic has 50 partitions)" if others else ""
+    return _some([f"__consumer_offsets-{number}" for number in numbers]) + condition
 
 
 def _some(names: Sequence[str]) -> str:
@@ -156,6 +160,7 @@ def seen_in(
     groups: list[dict[str, Any]],
     files: list[dict[str, Any]],
     *,
+    partitions: list[dict[str, Any]],
     undated_files: Mapping[str, Sequence[str]],
     without_group: list[dict[str, Any]],
     clocks: Sequence[str],
@@ -172,6 +177,7 @@ def seen_in(
         sources=frozenset(file["source"] for file in files if file["understood"] or file["undated"])
         | ({END_OFFSETS} if has_end_offsets else frozenset()),
         group_ids=tuple(row["group_id"] for row in groups),
+        partitions={row["group_id"]: row["topic_partition"] for row in partitions},
         undated_files=undated_files,
         without_group=[_logged(row) for row in without_group],
         clocks=clocks,

@@ -218,6 +218,25 @@ def test_a_partition_without_an_owner_for_long_is_an_alert(plant, gaps, expected
     assert raised(lake, unowned_s=300) == [("unowned", "g", None, *each) for each in expected]
 
 
+@pytest.mark.parametrize(
+    ("until", "more", "message"),
+    [
+        (300, {}, "for 300 s"),
+        (300, {"unowned_ms_high": 1}, "for at least 300 s"),
+        (None, {}, "for at least 3600 s"),
+    ],
+    ids=["known", "earlier by another reading", "not ended"],
+)
+def test_a_lower_bound_of_the_time_without_an_owner_is_called_so(plant, until, more, message):
+    lake = plant([("g", 1, 0, 1, 2)], ownership_gaps=[gap(0, 0, until) | more])
+    all_off = dict.fromkeys(Thresholds.__dataclass_fields__, 0)
+    settings = AlertSettings(thresholds=Thresholds(**(all_off | {"unowned_s": 300})))
+
+    (alert,), _ = find_alerts(AlertsOptions(lake, since="1h"), settings)
+
+    assert alert.message.startswith(f"1 partition without an owner, the longest {message}")
+
+
 def test_a_check_without_its_table_is_named_as_not_checked(plant):
     lake = plant([("g", 1, 0, 1, 2)])
     shutil.rmtree(Path(lake) / "ownership_gaps")

@@ -172,7 +172,7 @@ SPAN = (datetime(2024, 5, 1, 10), datetime(2024, 5, 1, 11))
     ],
 )
 def test_missing_evidence_depends_on_the_sources(sources, missing):
-    seen = Seen(frozenset(sources), ("orders",), {}, (), (), *SPAN)
+    seen = Seen(frozenset(sources), ("orders",), {}, {}, (), (), *SPAN)
 
     assert [each.evidence for each in missing_evidence(seen)] == missing
 
@@ -238,7 +238,7 @@ def test_clocks_that_differ_are_named(tmp_path, capsys):
 
 
 def test_missing_evidence_names_partition_and_span():
-    seen = Seen(frozenset({"client_log"}), ("orders",), {}, (), (), *SPAN)
+    seen = Seen(frozenset({"client_log"}), ("orders",), {}, {}, (), (), *SPAN)
 
     assert [each.how for each in missing_evidence(seen)] == [
         "copy the .log files of __consumer_offsets-31 (if the topic has 50 partitions) from a"
@@ -247,6 +247,23 @@ def test_missing_evidence_names_partition_and_span():
         "copy server.log of the brokers that lead __consumer_offsets-31 (if the topic has 50"
         " partitions) from 2024-05-01 09:50 to 2024-05-01 11:10 UTC, and add --broker-log FILE",
     ]
+
+
+def test_a_partition_that_the_evidence_names_is_certain():
+    """orders would be in partition 31 of 50."""
+    seen = Seen(
+        frozenset({"broker_log"}),
+        ("orders",),
+        {"orders": "__consumer_offsets-3"},
+        {},
+        (),
+        (),
+        *SPAN,
+    )
+
+    assert missing_evidence(seen)[0].how.startswith(
+        "copy the .log files of __consumer_offsets-3 from a broker's log.dirs"
+    )
 
 
 def group(**values):
