@@ -15,4 +15,5 @@ app        addresses, access, headers; slow_clients: closes connections that wai
 endpoints  the views: names, parameters, their description as OpenAPI
 answers    the views as JSON; statements: SQL of readers, in a process of its own
 live       the lake's present version; summary: the groups of a cluster in memory
+memory     less memory for processes with many threads
 """

@@ -139,8 +139,10 @@ def _serve(options: ServeOptions, lake: LiveLake, listening: socket.socket) -> N
 
     from jobs.report.serve.answers import Answers
     from jobs.report.serve.app import application
+    from jobs.report.serve.memory import share_areas
     from jobs.report.serve.slow_clients import ImpatientProtocol
 
+    share_areas()
     threading.Thread(target=_prepare, args=(lake,), daemon=True).start()
     threading.Thread(target=lake.follow, args=(options.every_s,), daemon=True).start()
     app = application(Answers(lake, options.plan), every_s=options.every_s, token=options.token)

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from jobs.console.errors import UsageError, failure_line
@@ -16,10 +17,13 @@ from jobs.report.lake import OpenedLake
 from jobs.report.queries import CLUSTERS
 from jobs.report.serve.summary import ClusterSummary
 
-MEMORY = "200MB"  # memory of DuckDB for the newest version of the lake; larger sorts use the disk
-MEMORY_OF_PREVIOUS = "75MB"  # for the version that readers have until the newest is ready
+# Memory of DuckDB; larger sorts, and rows that do not fit, are on the disk.
+MEMORY = "100MB"  # for a version of the lake that is ready
+_MEMORY_OF_NEXT = "150MB"  # for a version whose groups are read
+_MOST_MEMORY = "400MB"  # for reading groups that need more than that
+_MEMORY_OF_PREVIOUS = "50MB"  # for the version that readers have at the same time
 # Each thread needs memory of its own.
-_SETTINGS = {"memory_limit": MEMORY, "threads": "1"}
+_SETTINGS = {"memory_limit": _MEMORY_OF_NEXT, "threads": "1"}
 
 
 class Version:
@@ -46,9 +50,21 @@ class Version:
         """
         with self._lock:
             if cluster_id not in self._summaries:
-                schema = f"cluster_{len(self._summaries)}"
-                self._summaries[cluster_id] = ClusterSummary(self.opened, cluster_id, schema)
+                self._summaries[cluster_id] = self._read_summary(cluster_id)
             return self._summaries[cluster_id]
+
+    def _read_summary(self, cluster_id: str) -> ClusterSummary:
+        import duckdb
+
+        schema = f"cluster_{len(self._summaries)}"
+        try:
+            self.limit_memory(_MEMORY_OF_NEXT)
+            with suppress(duckdb.OutOfMemoryException):
+                return ClusterSummary(self.opened, cluster_id, schema)
+            self.limit_memory(_MOST_MEMORY)
+            return ClusterSummary(self.opened, cluster_id, f"{schema}_again")
+        finally:
+            self.limit_memory(MEMORY)
 
     def limit_memory(self, limit: str) -> None:
         """Limit DuckDB's memory for this version; data beyond the limit moves to the disk."""
@@ -83,7 +99,7 @@ class LiveLake:
         its clusters are ready."""
         if versions(self.root) == self._version.tables:
             return False
-        self._version.limit_memory(MEMORY_OF_PREVIOUS)
+        self._version.limit_memory(_MEMORY_OF_PREVIOUS)
         try:
             self._version = self._following()
         finally:

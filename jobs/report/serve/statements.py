@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from jobs.console.errors import UsageError
 from jobs.console.printing import jsonable
 from jobs.lake.sql import LakeReader
+from jobs.report.serve.memory import share_areas
 
 # DuckDB's memory, and its temporary files for larger sorts.
 _SETTINGS = {"memory_limit": "100MB", "max_temp_directory_size": "2GB", "threads": "1"}
@@ -83,6 +84,7 @@ def _run(pipe: Connection) -> None:
     with suppress(ValueError, OSError):  # Some systems do not have this limit.
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     os.environ |= _THREADS
+    share_areas()
     with suppress(EOFError, OSError):  # The server has ended.
         reader, opened = None, None
         while True:
