@@ -22,8 +22,9 @@ function drawWhatIf() {
       `No what-if of ${shownGroup()} in this lake: run regroup what-if-sweep.`), ...outcomesOfGroup());
     return;
   }
-  const heads = ["setting", "basis", ...WHAT_IF_COLUMNS.map(([, name]) => name)].map(columnHead);
-  const table = fillTable(element("table"), heads, rows.map((row) => whatIfRow(row, rows)));
+  const columns = WHAT_IF_COLUMNS.filter(([name]) => rows.some((row) => row[name] !== null));
+  const heads = ["setting", "basis", ...columns.map(([, name]) => name)].map(columnHead);
+  const table = fillTable(element("table"), heads, rows.map((row) => whatIfRow(row, rows, columns)));
   box.replaceChildren(title, ...adviceOfGroup(), element("div", { class: "scroll", tabindex: 0 }, table),
     ...outcomesOfGroup());
 }
@@ -33,8 +34,8 @@ function adviceOfGroup() {
   return rows.map((row) => adviceCard(row, [], false));
 }
 
-function whatIfRow(row, rows) {
-  const cells = WHAT_IF_COLUMNS.map(([name, , text]) => {
+function whatIfRow(row, rows, columns) {
+  const cells = columns.map(([name, , text]) => {
     const most = Math.max(1, ...rows.map((each) => each[name] || 0));
     const meter = element("span", { class: "meter" });
     meter.style.width = `${Math.max(1, Math.round((60 * (row[name] || 0)) / most))}px`;
