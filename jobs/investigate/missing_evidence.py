@@ -39,8 +39,8 @@ class Seen(NamedTuple):
     """``sources`` are the sources with an input that was understood, or only lacks dates.
     ``undated_files`` has files by the way to give their dates.  ``without_group`` says what clients
     logged without naming their group.  ``partitions``: the partition of __consumer_offsets of each
-    group for which the evidence names it.  ``first``, ``last``: The times are None if no group has a
-    time.
+    group for which the evidence names it.  ``first``, ``last``: The times are None if no group has
+    a time.
     """
 
     sources: frozenset[str]
