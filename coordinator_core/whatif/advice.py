@@ -290,11 +290,11 @@ def _confidence(baseline: Baseline, observed: Figures, unchanged: Prediction) ->
         (observed.unavailable_partition_ms, model.unavailable_partition_ms),
     )
     nearness = min(min(pair) / max(pair) if max(pair) else 1.0 for pair in compared)
-    rebalances = counted(observed.rebalances, "observed rebalance")
     reason = (
-        f"the model has {model.rebalances} of {rebalances} and"
-        f" {seconds(model.unavailable_partition_ms)} of"
-        f" {seconds(observed.unavailable_partition_ms)} observed partition downtime"
+        f"the model has {counted(model.rebalances, 'rebalance')}"
+        f" (observed: {observed.rebalances}) and"
+        f" {seconds(model.unavailable_partition_ms)} of partition downtime"
+        f" (observed: {seconds(observed.unavailable_partition_ms)})"
     )
     if any(_logged(baseline)):
         return round(nearness, 2), reason

@@ -57,17 +57,21 @@ function drawHeadline() {
 }
 
 function brokerItem(each) {
-  const swatch = element("span", { class: "swatch" });
-  swatch.style.background = `var(--${KIND_FAMILY[each.kind] || "other"})`;
   const when = `${clock(each.from_ms, hasDays)} to ${clock(each.to_ms)}`;
-  return element("li", {}, swatch, element("span", {}, `${when}: ${each.summary}`));
+  return element("li", {}, kindSwatch(each.kind), element("span", {}, `${when}: ${each.summary}`));
+}
+
+/** A square with the color of the kind's family. */
+function kindSwatch(kind) {
+  const swatch = element("span", { class: "swatch" });
+  swatch.style.background = `var(--${KIND_FAMILY[kind] || "other"})`;
+  return swatch;
 }
 
 /** One kind: its only episode, or its figures and below them the list of its episodes. */
 function kindItem(row) {
   const mine = listed.filter((each) => each.kind === row.kind);
-  const swatch = element("span", { class: "swatch" });
-  swatch.style.background = `var(--${KIND_FAMILY[row.kind] || "other"})`;
+  const swatch = kindSwatch(row.kind);
   if (row.episodes === 1 && mine.length === 1) {
     return element("li", {}, swatch, element("span", {}, ...episodeText(mine[0])));
   }

@@ -2,7 +2,7 @@
 
 const LISTS = {
   findings: { title: "Findings", one: "finding", item: (row) => findingItem(row), none: "No known problem was found." },
-  episodes: { title: "Episodes", one: "episode", item: (row) => element("li", {}, ...episodeText(row)), none: "No root cause: groups only started or shut down." },
+  episodes: { title: "Episodes", one: "episode", item: (row) => element("li", {}, kindSwatch(row.kind), element("span", {}, ...episodeText(row))), none: "No root cause: groups only started or shut down." },
   advice: { title: "Advice", one: "change", item: (row) => element("li", {}, adviceCard(row, [], true)), none: "No setting would have made a figure better." },
 };
 const LIST_ROWS = 50;

@@ -89,7 +89,7 @@ def test_confidence_is_the_nearness_of_the_model():
 
     assert result.confidence == 0.3
     assert result.confidence_reason.startswith(
-        "the model has 2 of 2 observed rebalances and 30 s of 100 s observed partition downtime"
+        "the model has 2 rebalances (observed: 2) and 30 s of partition downtime (observed: 100 s)"
     )
 
 

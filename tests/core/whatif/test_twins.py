@@ -234,7 +234,7 @@ def test_advice(version):
     assert result.instance_ids == "process"
     assert "every process kept its name" in result.assumption
     assert result.confidence > 0.85
-    assert result.confidence_reason.startswith("the model has 21 of 21 observed rebalances")
+    assert result.confidence_reason.startswith("the model has 21 rebalances (observed: 21)")
 
 
 def test_nothing_to_gain():

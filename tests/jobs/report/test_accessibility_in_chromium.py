@@ -28,7 +28,8 @@ VIEWS = {
 
 @pytest.fixture(scope="module")
 def lake(plant, tmp_path_factory):
-    advice = advised("billing-1", "static membership", client_properties="a=b", risk="none")
+    line = "a=" + "b" * 300
+    advice = advised("billing-1", "static membership", client_properties=line, risk="none")
     more = {"advice": [advice], "advice_outcomes": [advice_outcome("billing-1", "worse")]}
     return plant(tmp_path_factory.mktemp("accessible"), three_groups() | more)
 
@@ -52,3 +53,10 @@ def test_a_served_view_has_no_fault(chromium, server, view):
     tab.until(VIEWS[view])
 
     assert faults_of(tab) == []
+
+
+def test_a_long_line_of_advice_does_not_widen_the_page(chromium, server):
+    tab = chromium.open_address(f"http://localhost:{server.port}/#view=advice", width=390)
+    tab.until(VIEWS["view=advice"])
+
+    assert tab.run("document.documentElement.scrollWidth") <= 390
