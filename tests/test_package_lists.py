@@ -28,7 +28,7 @@ def test_the_jobs():
     of_jobs, _ = jobs.__doc__.split("\nRooms, from top to bottom.")
     modules = {each.stem for each in (ROOT / "jobs").glob("*.py")} - {"__init__"}
 
-    assert listed(of_jobs.split("dependency\norder:\n")[1], 4) == sorted(modules)
+    assert listed(of_jobs.split("dependency order:\n")[1], 4) == sorted(modules)
 
 
 def test_the_eras_of_the_coordinator():

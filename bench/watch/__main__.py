@@ -43,7 +43,9 @@ def main(
         options = NightlyOptions(lake=f"{folder}/lake", cluster_id="c", **sources)  # type: ignore[arg-type]
         lines: list[str] = []
         watch = Watch(
-            options=WatchOptions(options), config=load_config(None, engine), say=lines.append
+            options=WatchOptions(nightly=options),
+            config=load_config(None, engine),
+            say=lines.append,
         )
         costs: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
         first = cost_of(watch, 1)

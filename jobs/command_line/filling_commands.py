@@ -105,7 +105,15 @@ def watch(
     from jobs.watch.passes import Watch, WatchOptions
 
     options = NightlyOptions(**vars(sources))
-    watch = WatchOptions(options, every, out, prometheus, passes, notify, memory_growth_mib)
+    watch = WatchOptions(
+        nightly=options,
+        every=every,
+        out=out,
+        prometheus=prometheus,
+        passes=passes,
+        notifies=notify,
+        memory_growth_mib=memory_growth_mib,
+    )
     config = load_config(conf, engine)
     Watch(options=watch, config=config, reload=lambda: load_config(conf, engine)).run()
 

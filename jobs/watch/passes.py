@@ -65,7 +65,7 @@ PASSES_PER_COMPACTION = 50
 KEPT = ("counts", "_read", "_alerts", "_windows", "_passes_with_news", "_next_start_s")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WatchOptions:
     """``every`` is the time between the starts of two passes, such as 60s.  ``out`` is the file of
     the page. ``passes`` says how many passes to make; None means until a signal.  ``notifies``

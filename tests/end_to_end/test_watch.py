@@ -43,7 +43,7 @@ def watching(tmp_path, log):
 
     def run(between, engine=Engine.EMBEDDED, **options):
         nightly = NightlyOptions(lake=f"{tmp_path}/lake", cluster_id="c", broker_log=f"{log}*")
-        watched = WatchOptions(nightly, passes=len(between) + 1, **options)
+        watched = WatchOptions(nightly=nightly, passes=len(between) + 1, **options)
         lines, waits, actions = [], [], iter(between)
 
         def wait(seconds):
@@ -88,7 +88,9 @@ def test_a_growing_and_rolling_log_gives_the_tables_of_one_run(watching, log, tm
     assert broken_laws(f"{tmp_path}/lake")[1] == []
     once = tmp_path / "once"
     whole = NightlyOptions(lake=str(once), cluster_id="c", broker_log=f"{INCIDENT}/server.log")
-    Watch(options=WatchOptions(whole, passes=1), config=load_config(None, Engine.EMBEDDED)).run()
+    Watch(
+        options=WatchOptions(nightly=whole, passes=1), config=load_config(None, Engine.EMBEDDED)
+    ).run()
     assert query(f"{tmp_path}/lake", COUNTS) == query(str(once), COUNTS)
 
 
@@ -174,7 +176,7 @@ def test_options_that_no_pass_can_use_end_the_command(watching, options, message
 def test_without_a_source(tmp_path):
     with pytest.raises(UsageError, match="no source: give --segments"):
         Watch(
-            options=WatchOptions(NightlyOptions(lake=f"{tmp_path}/lake", cluster_id="c")),
+            options=WatchOptions(nightly=NightlyOptions(lake=f"{tmp_path}/lake", cluster_id="c")),
             config=load_config(None),
         ).run()
 
@@ -322,7 +324,7 @@ def test_a_pass_that_failed_counts_for_memory_and_a_bad_configuration_ends_nothi
     monkeypatch.setattr(passes, "resident_mib", lambda: next(sizes))
     monkeypatch.setattr(passes, "replace_process", lambda *arguments: states.append(arguments))
     watch = Watch(
-        options=WatchOptions(NightlyOptions(lake="lake", cluster_id="c")),
+        options=WatchOptions(nightly=NightlyOptions(lake="lake", cluster_id="c")),
         config=load_config(None),
         say=lines.append,
         reload=reload,

@@ -147,7 +147,7 @@ def test_a_table_of_another_program_stays(spark, write_lake, database, tmp_path)
 def test_quotes_in_comments_are_escaped():
     statement = create_view("q02_each_rebalance")
 
-    assert "stable_time COMMENT 'assigned: the leader\\'s assignment was stored; " in statement
+    assert "stable_time COMMENT 'time at which the leader\\'s assignment was stored; " in statement
 
 
 @pytest.mark.parametrize(

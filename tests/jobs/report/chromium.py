@@ -50,7 +50,11 @@ class Chromium:
 
     def __exit__(self, *_):
         self.ask("Browser.close")
-        self._process.wait(_ANSWER_S)
+        try:
+            self._process.wait(_ANSWER_S)
+        except subprocess.TimeoutExpired:  # It answered, but does not end on a busy machine.
+            self._process.kill()
+            self._process.wait()
         os.close(self._to)
         os.close(self._from)
         self._profile.cleanup()
