@@ -60,7 +60,7 @@ class BrokerGeneration(NamedTuple):
 
 @dataclass(kw_only=True)
 class ClientMember:
-    """``assigned``: A field is None if no log has it."""
+    """``assigned`` is None if no log has it."""
 
     member_id: str
     process: str
@@ -77,8 +77,8 @@ class ClientMember:
 
 @dataclass(kw_only=True)
 class ClientGeneration:
-    """``member_count``: It is None unless the leader's log has the assignment of all members.
-    ``joined_ms``: It is None for a generation that no client with a log joined.  ``gap_before`` has
+    """``member_count`` is None unless the leader's log has the assignment of all members.
+    ``joined_ms`` is None for a generation that no client with a log joined.  ``gap_before`` has
     numbers of a classic group that no log has right before this one.  ``open_ms`` says how long
     clients had been trying to join when their logs ended, or None if they joined.
     """

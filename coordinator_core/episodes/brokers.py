@@ -46,9 +46,9 @@ class BrokerEpisodeKind(StrEnum):
 class BrokerLife(NamedTuple):
     """A broker's log between two starts of its coordinator; times in ms since the epoch.
 
-    ``started_ms``: ``began_ms`` is None if the log begins later.  ``stopped_ms`` is the line about
-    its shutdown, or None without one.  ``last_ms`` is the time of its last line about groups or
-    partitions.  ``wordings`` are the versions that the log's lines allow.  ``named`` has the
+    ``started_ms`` is None if the log begins later.  ``stopped_ms`` is the time of the line about
+    its shutdown, or None without this line.  ``last_ms`` is the time of its last line about groups
+    or partitions.  ``wordings`` are the versions that the log's lines allow.  ``named`` has the
     versions that start-up lines of the log name; several if the log has several starts.
     """
 
@@ -64,9 +64,9 @@ class BrokerRestart(NamedTuple):
     """A broker's stop and its next start.
 
     ``stopped_ms`` of a killed broker is the time of the last record before the outage.
-    ``started_ms``: It is None if the broker did not start again in the evidence.  ``killed``: It is
-    None if neither a line about its shutdown nor an outage shows how it stopped.  Versions: None if
-    unknown.
+    ``started_ms`` is None if the broker did not start again in the evidence.  ``killed`` is None if
+    neither a line about its shutdown nor an outage shows how it stopped.  A version is None if it
+    is unknown.
     """
 
     broker_id: int

@@ -179,8 +179,8 @@ class ProcessChange:
     @property
     def double_span(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
         """The generation in which the new process joined, and the generation in which the old
-        process left.  From the first until right before the second, the group has both processes,
-        or None if it never has both.
+        process left, or None if the group never has both processes.  It has both from the first
+        generation until right before the second.
         """
         departure, arrival = self.departure, self.arrival
         if not self.is_surge or departure is None or arrival is None:

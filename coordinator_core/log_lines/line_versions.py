@@ -31,7 +31,7 @@ BROKERS = "broker"  # source "broker": a log shows API versions or features of b
 
 
 class SeenClient(NamedTuple):
-    """A client's library; ``versions``: It is None if the evidence does not limit them."""
+    """A client's library; ``versions`` is None if the evidence does not limit them."""
 
     library: str
     versions: Ranges | None

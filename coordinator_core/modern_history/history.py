@@ -44,7 +44,7 @@ class Owned:
 @dataclass(slots=True, kw_only=True)
 class Generation:
     """One target assignment.  ``reconciling_ms`` is the time in Reconciling until the next epoch;
-    ``member_count``: It is None if lines alone do not show it; ``assignor``: it is None for a group
+    ``member_count`` is None if lines alone do not show it; ``assignor`` is None for a group
     without members. ``is_assumed`` means that no evidence names it.  ``input`` says what the
     assignor read (consumer groups).
     """

@@ -85,7 +85,7 @@ class OffsetCommit(NamedTuple):
 
 
 class OffsetFetch(NamedTuple):
-    """``partitions``: It is None for all partitions with an offset.
+    """``partitions`` is None for all partitions with an offset.
 
     ``member_id`` and ``member_epoch`` belong to a member of a consumer group (KIP-848), from
     version 9 on.

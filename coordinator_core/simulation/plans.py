@@ -41,7 +41,7 @@ OBSTACLES = ("pause", "pill")
 
 
 class Obstacle(NamedTuple):
-    """An event that stops one partition of a group; ``until_ms`` None: to the end.
+    """An event that stops one partition of a group.  ``until_ms`` is None if it lasts to the end.
 
     ``pause`` means that no process handles its records.  ``pill`` means that the record that is
     produced at ``at_ms`` ends each process that begins to handle it.

@@ -77,7 +77,7 @@ class Advice:
 
     @property
     def change(self) -> SettingsChange | None:
-        """It is None if there is nothing to gain."""
+        """The best change, or None if there is nothing to gain."""
         return None if self.predicted.change == UNCHANGED else self.predicted.change
 
     @property

@@ -32,7 +32,7 @@ def open_existing_lake(root: str, cluster_id: str, config: Config) -> Lake:
 
 
 def open_new_or_existing_lake(root: str, cluster_id: str, config: Config) -> Lake:
-    """It opens a lake like `open_existing_lake`, for commands that may create the lake.
+    """Open a lake as `open_existing_lake` does, for commands that may create the lake.
 
     The lake's tables get their present names.
     """

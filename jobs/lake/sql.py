@@ -390,7 +390,7 @@ def open_tables(
     notices: bool = True,
     settings: Mapping[str, str] | None = None,
 ) -> OpenedTables:
-    """It opens tables like `open_lake`, but for several cursors.
+    """Open tables as `open_lake` does, for several cursors.
 
     ``settings`` are those of DuckDB.
     """

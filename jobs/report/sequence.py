@@ -41,7 +41,7 @@ _COORDINATOR_EVENTS = {
 def sequence(lake: str, cluster_id: str, group_id: str | None, generation: str) -> str:
     """Mermaid text.
 
-    ``generation``: ``text`` is NUMBER (in the last incarnation that has it) or INCARNATION.NUMBER.
+    ``generation`` is NUMBER (in the last incarnation that has it) or INCARNATION.NUMBER.
     Raises UsageError if the group has no such generation.
     """
     if group_id is None:

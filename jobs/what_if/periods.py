@@ -67,7 +67,7 @@ def timed_rebalances(rows: Iterable[Mapping[str, Any]]) -> list[TimedRebalance]:
 
 
 def period_of(rebalances: Sequence[TimedRebalance]) -> EvaluatedPeriod | None:
-    """Returns None without a rebalance."""
+    """The days that a prediction is evaluated on, or None if there was no rebalance."""
     if not rebalances:
         return None
     first_day = max(each.day for each in rebalances) - timedelta(days=KEPT_DAYS)

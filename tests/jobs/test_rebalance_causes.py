@@ -669,7 +669,7 @@ def test_plans_stay_small(frame, engine, monkeypatch, has_clients):
     written = rebalance_causes(**tables)
 
     assert len(sizes) == (4 if has_clients else 2)
-    assert max([*sizes, size(written)]) < 90_000
+    assert max([*sizes, size(written)]) < 80_000
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from coordinator_core.modern_history.evidence import RecordKind
 
 @dataclass(frozen=True)
 class ReplayedWrite:
-    """``divergence``: It is None if the engine wrote the same records."""
+    """``divergence`` is None if the engine wrote the same records."""
 
     write: Write
     stimuli: Sequence[ModernStimulus]
